@@ -291,8 +291,8 @@ describe("the view of one class", function()
         screens.take_details(model, "slated-0.1-second", 12, 12)
         local text, grid = draw_class(model, ui, 160, 50)
         for _, words in ipairs({ "class 12: ", "items by segment: hot ", "; policy ", "unread ev/s", "automove ",
-            "idle time at eviction  1s ", "every stat: value, change a second", "chunk_size", "─ sizes: 945 to 1184 B, mean 1064 B",
-            "─ LRU model of class 12: " }) do
+            "idle time at eviction  1s ", "every stat: value, change a second", "chunk_size",
+            "─ sizes: 945 to 1184 B, mean 1064 B", "─ LRU model of class 12: " }) do
             assert.truthy(shows(text, words), words)
         end
         assert.equal(0, grid.clipped)

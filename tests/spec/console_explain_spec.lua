@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- `?` in slatetop: every figure that a view shows, and every head of a column, has an explanation; that of the row under
--- the cursor comes first.
+-- `?` in slatetop: every figure that a view shows, and every head of a column, has an explanation; that of the row
+-- under the cursor comes first.
 require "support.world"
 local cells = require "slate.console.cells"
 local class_columns = require "slate.console.draw.class_columns"
@@ -78,13 +78,14 @@ end
 local function unexplained(line, names)
     line = (" " .. line .. " "):gsub("▼", " "):gsub("▲", " ")
     for _, name in ipairs(names) do
-        local lower, from, to = line:lower(), 0, 0
-        repeat
-            from, to = lower:find(name, to + 1, true)
-            if from and lower:find("^[ ,]", from - 1) and lower:find("^[ ,:]", to + 1) then
+        local lower = line:lower()
+        local from, to = lower:find(name, 1, true)
+        while from do
+            if lower:find("^[ ,]", from - 1) and lower:find("^[ ,:]", to + 1) then
                 line = line:sub(1, from - 1) .. (" "):rep(#name) .. line:sub(to + 1)
             end
-        until not from
+            from, to = lower:find(name, to + 1, true)
+        end
     end
     for word in line:gmatch("%S+") do
         if word:find("^[A-Z]") or word:find("^[+-]%d") or word:find("^%l.*[A-Z%%]") or word:find("^Δ") then
@@ -175,10 +176,12 @@ describe("an explanation", function()
             explain.draw(nil, ui, grid)
             return screens.text(grid), grid
         end
-        screens.shows(after("none"), "starving (1 of ", "here     ! class 12 starves, 300 evictions/s;", "what     A class evicts")
+        screens.shows(after("none"), "starving (1 of ", "here     ! class 12 starves, 300 evictions/s;",
+            "what     A class evicts")
         after("next_field")
         local text = after("next_field")
-        screens.shows(text, "class.ev (3 of ", "what     Live items thrown out of this class.", "source   stats items: evicted")
+        screens.shows(text, "class.ev (3 of ", "what     Live items thrown out of this class.",
+            "source   stats items: evicted")
         assert.is_nil(text:find("here", 1, true))
         screens.shows(after("next_field"), "class.class")
         after("previous_field")

@@ -107,6 +107,26 @@ describe("the palette", function()
         assert.equal("server cache7:11211", offered("cache7")[1])
     end)
 
+    it("offers explanations by any of their names, and opens them", function()
+        for text, line in pairs({ evictions = "explain evictions", calcif = "explain calcification",
+            ["explain xm"] = "explain xMED", ["explain as every class of"] = "explain state.evicting" }) do
+            assert.is_true(offered(text)[line], text)
+        end
+        assert.equal("explain LIFE", offered("LIFE")[1])
+        assert.is_true(offered("pages")["explain PAGES"] and offered("pages").pages) -- after the view of this name
+        assert.equal("pages", offered("pages")[1])
+        assert.is_nil(typed("no gain\n"))
+        assert.same({ true, 1, "state.no_gain", false },
+            { ui.explain.is_open, ui.explain.current, ui.explain.terms[1], ui.palette.is_open })
+        typed("explain EV/s\n")
+        assert.same({ "evictions", "class.ev" }, { ui.explain.terms[1], ui.explain.terms[2] })
+        typed("explain nonsense\n")
+        assert.truthy(ui.palette.why:find("nothing explains 'nonsense'", 1, true))
+        for text, line in pairs({ hot = "hot keys", log = "events of the server", settings = "tune" }) do
+            assert.equal(line, offered(text)[1])
+        end
+    end)
+
     it("knows the class under the cursor", function()
         local function class_in(view, cursor)
             ui = view_list.ui()
@@ -130,7 +150,7 @@ describe("the palette", function()
         for line, why in pairs({ frobnicate = "there is no command 'frobnicate'",
             ["sort bananas"] = "there is no column", ["theme bananas"] = "there is no theme 'bananas'",
             ["class 99"] = "there is no class '99'",
-            ["set slab_automove bananas"] = "takes", ["window 7"] = "1, 10 or 100", cells = "no command 'cells' here",
+            ["set slab_automove bananas"] = "takes", ["window 7"] = "1, 10 or 100",
             ["filter >>"] = "not understood", ["server nobody"] = "no server 'nobody'",
             ["set bananas 1"] = "bananas" }) do
             assert.is_nil(typed(line .. "\n"))

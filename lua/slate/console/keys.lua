@@ -49,7 +49,7 @@ local function row(command, scopes, keys, bar, help, past)
 end
 
 row("help", "views", "f1 h", "Help", "this list of keys")
-row("palette", "views", ":", nil, "a command, view, setting, class or server by its name")
+row("palette", "views", ":", nil, "a command, setting, class, server or term by its name")
 row("explain", "views", "?", "Explain", "what a figure means, its source, what to do")
 row("why", "views", "x", "Why", "why automove moves pages, or does not")
 row("view_overview", "views", "1", nil, "overview: health, rates, memory")

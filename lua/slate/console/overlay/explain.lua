@@ -32,9 +32,13 @@ function M.terms_of(view, ui, frame)
     return terms, current or 1, words
 end
 
---- Opens the overlay at the figure under the cursor.
-function M.open(ui, view, frame)
+--- Opens the overlay at the figure under the cursor, or at the first of some entries (optional), which come first.
+function M.open(ui, view, frame, first)
     local terms, current, words = M.terms_of(view, ui, frame)
+    for i, entry in ipairs(first or {}) do
+        table.insert(terms, i, entry.term)
+        current, words = 1, nil
+    end
     ui.explain = { is_open = true, terms = terms, current = current, top = 1, words = words }
 end
 

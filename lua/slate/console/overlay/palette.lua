@@ -8,6 +8,8 @@ local choices = require "slate.console.overlay.palette_choices"
 local class_columns = require "slate.console.draw.class_columns"
 local class_filter = require "slate.console.draw.class_filter"
 local class_table = require "slate.console.draw.class_table"
+local explain = require "slate.console.overlay.explain"
+local explain_facts = require "slate.facts.explain"
 local fleet_table = require "slate.console.draw.fleet_table"
 local keys = require "slate.console.keys"
 local marked = require "slate.console.marked"
@@ -153,12 +155,21 @@ function RUN.server(frame, _, name)
     return say("no server '%.80s' is watched", name)
 end
 
+function RUN.explain(frame, ui, name)
+    local found = explain_facts.find(name)
+    if name ~= "" and #found == 0 then
+        return say("nothing explains '%.40s'", name)
+    end
+    explain.open(ui, view_list.current(ui), frame, found)
+    return NONE
+end
+
 -- keys ----------------------------------------------------------------------------------------
 
 -- The intent of a complete line.
 local function run(frame, ui, line, list)
     local word, argument = choices.word_of(line)
-    if word and not argument and word ~= "filter" then
+    if word and not argument and word ~= "filter" and word ~= "explain" then
         return say("%s takes one word more", line)
     elseif word then
         return RUN[word](frame, ui, argument or "")

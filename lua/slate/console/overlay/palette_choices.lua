@@ -4,6 +4,7 @@
 local cells = require "slate.console.cells"
 local change = require "slate.console.change"
 local class_columns = require "slate.console.draw.class_columns"
+local explain = require "slate.facts.explain"
 local figure = require "slate.console.figure"
 local fleet_table = require "slate.console.draw.fleet_table"
 local keys = require "slate.console.keys"
@@ -20,6 +21,7 @@ M.WORDS = {
     { name = "set", help = "change a setting: opens the review" },
     { name = "class", help = "all figures of a class", command = "open_class" },
     { name = "server", help = "open a server of the fleet", command = "open_server" },
+    { name = "explain", help = "what a figure, a state or a setting means", command = "explain" },
 }
 -- More names of views, by their commands.
 local ALSO <const> = { view_hotkeys = "keys, hot", view_events = "log", view_tune = "settings, config" }
@@ -99,7 +101,8 @@ end
 function M.class_of(ui)
     local _, view = view_list.current(ui)
     local id = view == "class" and ui.focus or view == "pages" and ui.pages.cursor
-        or view == "curves" and ui.curves.cursor or (view == "overview" or view == "classes" or view == "tune") and ui.classes.cursor
+        or view == "curves" and ui.curves.cursor
+        or (view == "overview" or view == "classes" or view == "tune") and ui.classes.cursor
     return id and id > 0 and id or nil
 end
 
@@ -188,6 +191,23 @@ local function add_servers(choices, frame)
     end
 end
 
+-- Adds the explanations with a name that fits, by the name that fits best; behind the word, also those whose text fits.
+local function add_topics(choices, _, _, is_behind_word)
+    for _, entry in ipairs(explain.entries()) do
+        local best, fit
+        for _, name in ipairs({ entry.term, table.unpack(entry.also) }) do
+            local found = fit_of(choices.typed, name, is_behind_word and entry.meaning or "")
+            if found and (not fit or found < fit) then
+                best, fit = name, found
+            end
+        end
+        if best then
+            choices[#choices + 1] = { line = "explain " .. best, help = entry.meaning, fit = IN_HELP + fit,
+                place = #choices } -- behind all that can be done
+        end
+    end
+end
+
 local function add_classes(choices, frame)
     for _, class in ipairs(frame.model.now and frame.model.now.classes or {}) do
         local id = tostring(class.id)
@@ -202,6 +222,7 @@ local ARGUMENTS <const> = {
     sort = add_columns, filter = add_filter, window = add_windows, theme = add_themes, class = add_classes,
     server = add_servers,
     set = function(choices, frame, ui) add_settings(choices, frame, ui, true) end,
+    explain = function(choices, frame, ui) add_topics(choices, frame, ui, true) end,
 }
 
 --- The choices for a typed line, in the order of the screen: a list of { line (complete; with goes_on more follows),
@@ -221,6 +242,9 @@ function M.of(frame, ui, line)
             for _, add_all in ipairs({ add_settings, add_columns, add_themes, add_servers, add_classes }) do
                 add_all(choices, frame, ui)
             end
+        end
+        if #line > 1 then -- of the many names, nearly any letter begins one
+            add_topics(choices)
         end
     end
     table.sort(choices, function(a, b)

@@ -16,7 +16,8 @@ local view_list = require "slate.console.view_list"
 local M = { name = "Class", scope = "class", open = "open_class",
     shown = { "class.age", "rates", "class.pages", "class.hot", "class.warm", "class.cold", "class.hits",
         "class.sets", "class.ev", "class.unread", "class.oom", "policy", "automove.gain", "automove.loss", "moves.why",
-        "sizes.items", "curve.lru_hit_ratio", "class.evicted_time", "reclaimed", "crawler_reclaimed", "direct_reclaims", "tailrepairs" },
+        "sizes.items", "curve.lru_hit_ratio", "class.evicted_time", "reclaimed", "crawler_reclaimed",
+        "direct_reclaims", "tailrepairs" },
     inquiries = { "class", "moves", "automove", "policies", "evictions" } }
 
 local STAT_WIDTH <const>, MOVES_SHOWN_MOST <const>, SCREEN_STEP <const> = 39, 8, 5

@@ -11,7 +11,8 @@ local keys = require "slate.console.keys"
 local propose = require "slate.console.propose"
 local view_list = require "slate.console.view_list"
 
-local M = { name = "Classes", scope = "classes", open = "view_classes", shown = { "rates", "sizes.items", "curve.lru_hit_ratio" },
+local M = { name = "Classes", scope = "classes", open = "view_classes",
+    shown = { "rates", "sizes.items", "curve.lru_hit_ratio" },
     state = class_table.state }
 
 local DETAIL_ROWS <const>, DETAIL_MOST <const>, SCREEN_STEP <const> = 13, 24, 15
