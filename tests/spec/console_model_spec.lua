@@ -123,8 +123,9 @@ describe("a model", function()
         for i, event in ipairs(one.events) do
             texts[i] = event.kind .. ": " .. event.text
         end
-        assert.same({ "pages: class 4: 64 → 62, class 12: 1 → 3 pages", "setting: automove 0 → 1",
+        assert.same({ "pages: class 4: 64 → 62, class 12: 1 → 3 pages", "setting: automove off → ratio",
             "setting: memory limit 64 → 128 MiB" }, texts)
+        assert.is_true(one.events[1].is_automoves)
         assert.equal(2, one:page_change(12, 60))
     end)
 

@@ -206,6 +206,21 @@ describe("a timeline", function()
         end
     end)
 
+    it("stops at the beginning of a move by a command, and at no move of automove", function()
+        local other, line = model.new("x"), timeline.new()
+        line:hold(made)
+        for _, event in ipairs({ { "pages", 1005 }, { "pages", 1008 }, { "pages", 1020, true }, { "you", 1030 },
+            { "pages", 1031 }, { "pages", 1050 }, { "alarm", 1060 }, { "pages", 1061 } }) do
+            other:note(event[1], event[2], "x")
+            other.events[#other.events].is_automoves = event[3]
+        end
+        for _, index in ipairs({ 62, 61, 51, 31, 6 }) do
+            assert.is_true(line:to_event(made, other, -1))
+            assert.equal(index, line.index)
+        end
+        assert.is_false(line:to_event(made, other, -1))
+    end)
+
     it("stops at incidents, which are events", function()
         local other, past, line = model.new("x"), tape.new(), timeline.new()
         local one = screens.snapshot(screens.replies("memcached-1.6.45-first"))

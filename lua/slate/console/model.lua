@@ -2,6 +2,7 @@
 --- The data about one server: the last two snapshots, rates between them, history, events, the state of the link, and
 --- the judgement. Only the model computes rates, from two snapshots and the steady time between them.
 local answers = require "slate.console.answers"
+local automove = require "slate.facts.automove"
 local history = require "slate.console.history"
 local snapshot = require "slate.facts.snapshot"
 
@@ -286,15 +287,20 @@ local function page_changes(before, now)
     return changes[1] and table.concat(changes, ", ") .. " pages"
 end
 
+local function mode_name(word)
+    return (automove.of(word) or { name = word }).name
+end
+
 local function note_changes(model, wall_s)
     local before, now = model.before, model.now
+    local mode_was, mode = (before.settings or {}).slab_automove, (now.settings or {}).slab_automove
     local pages = page_changes(model.classes_before, model.classes)
     if pages then
         model:note("pages", wall_s, pages)
+        model.events[#model.events].is_automoves = mode and mode_name(mode) ~= "off"
     end
-    local mode_was, mode = (before.settings or {}).slab_automove, (now.settings or {}).slab_automove
     if mode_was and mode and mode_was ~= mode then
-        model:note("setting", wall_s, ("automove %s → %s"):format(mode_was, mode))
+        model:note("setting", wall_s, ("automove %s → %s"):format(mode_name(mode_was), mode_name(mode)))
     end
     local was, is = before.general.limit_maxbytes, now.general.limit_maxbytes
     if was and is and was ~= is then

@@ -13,6 +13,7 @@ local M = {}
 M.LEAST, M.MOST = 110, 400
 
 local JUDGED <const>, EVERY <const>, KEPT_EVERY <const> = 20, 5, 4
+local ONE_MOVE_S <const> = 10 -- pages that move within so many seconds are moved by one command
 local PAUSE_MOST_S <const>, PAUSE_LEAST_S <const>, END_PAUSE_S <const> = 5, 0.001, 1
 
 local Timeline = {}
@@ -74,13 +75,23 @@ function Timeline.span(_, tape)
     return { from_s = tape:wall_s(tape.first), to_s = tape:wall_s(tape.last) }
 end
 
---- Moves to the next (1) or previous (-1) event of the past; false when there is none.
+-- Whether an event is a stop: a page move is one only by a command, and where that begins, for one command moves pages
+-- for seconds, and an automove at any time. A command from here is an event of its own.
+local function is_stop(events, i)
+    local event, before = events[i], events[i - 1]
+    local goes_on = before and (before.kind == "pages" or before.kind == "you")
+        and event.wall_s - before.wall_s <= ONE_MOVE_S
+    return event.kind ~= "pages" or not (event.is_automoves or goes_on)
+end
+
+--- Moves to the next (1) or previous (-1) stop among the events of the past; false when there is none.
 function Timeline:to_event(tape, live, direction)
     self:hold(tape)
     local here_s, first_s, found_s = (self.wall_s or 0) // 1, tape:wall_s(tape.first) // 1, nil
-    for _, event in ipairs(live.events) do
+    for i, event in ipairs(live.events) do
         local ahead_s = (event.wall_s // 1 - here_s) * direction
-        if ahead_s > 0 and event.wall_s >= first_s and (not found_s or ahead_s <= (found_s - here_s) * direction) then
+        if ahead_s > 0 and event.wall_s >= first_s and is_stop(live.events, i)
+            and (not found_s or ahead_s <= (found_s - here_s) * direction) then
             found_s = event.wall_s // 1
         end
     end

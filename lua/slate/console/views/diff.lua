@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Diff: the changes between the snapshot that D took and the moment on the screen: the server as a whole, its
 -- settings, and the changed classes, the largest change of pages first.
+local automove_modes = require "slate.facts.automove"
 local cells = require "slate.console.cells"
 local figure = require "slate.console.figure"
 local keys = require "slate.console.keys"
@@ -48,7 +49,8 @@ local function refused(a, b)
 end
 
 local function automove(one)
-    return tostring((one.settings or {}).slab_automove or "-")
+    local mode = automove_modes.of((one.settings or {}).slab_automove)
+    return mode and mode.name or "-"
 end
 
 -- The server as a whole: counters at the left, each with the text of its growth; at the right gauges, each with its
