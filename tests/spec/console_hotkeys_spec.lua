@@ -24,7 +24,7 @@ describe("the view of hot keys", function()
     it("has the least and the most of each share, and the whole name of the key under the cursor", function()
         local ui = { hotkeys = view.state() }
         shows(drawn(answered(), ui), "  1 key-0000000000000000000000000000", "3.0-3.2",
-            "389K requests of the last - s; the first keys, ten at most, have 8.7 to 12.5 %",
+            "389K requests; the first keys, ten at most, have 8.7 to 12.5 %",
             "key: key-0000000000000000000000000000")
         view.command(nil, ui, "bottom")
         shows(drawn(answered(), ui), "\n 20 key-", "key: key-0000000000000000000000000104")
@@ -37,7 +37,7 @@ describe("the view of hot keys", function()
         { "requests and bytes a second have a share each",
             "requests 1000; bytes 4096000; seconds 10.0; 1:key user:1; 1:requests 300; 1:error 0; 1:doubt 50; "
                 .. "1:bytes 2048000; 1:bytes_error 0; 1:bytes_doubt 409600;",
-            "user:1 ", " 30  25.0-35.0    200K  40.0-60.0" },
+            "user:1 ", " 30  25.0-35.0   200Ki  40.0-60.0" },
         { "without hot keys it says so", "requests 0;", "no key is hot" },
     }) do
         it(case[1], function()
@@ -81,7 +81,7 @@ describe("the view of hot keys", function()
         assert.same({ "aü", true }, { wants.item_key, wants.inquiries.item })
         shows(drawn(frame, ui), "waiting for the server")
         for _, case in ipairs({ { "ME aü exp=-1 la=5 cas=7 fetch=no cls=3 size=120\r\n",
-            "class 3, 120B with header and key, never expires, last used 5s ago, cas 7" },
+            "class 3, 120 B with header and key, never expires, last used 5s ago, cas 7" },
             { "EN\r\n", "no item has this key now" }, { "ERROR\r\n", "needs memcached 1.6" } }) do
             answers:take("item", case[1], { at_s = 13, is_stats = case[1]:find("^ME ") ~= nil })
             shows(drawn(frame, ui, 160), case[2])

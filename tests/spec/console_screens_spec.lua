@@ -37,16 +37,24 @@ describe("a screen", function()
 
     for _, server in ipairs({ "memcached-1.6.45", "slated-0.1" }) do
         it("of every view is as it was reviewed at 250x60, of " .. server, function()
-            local of = screens.look(server, 20)
+            local of = screens.model(server)
+            local mark = { wall_s = 1000, server = "cache7:11211", snapshot = of.before }
+            screens.go_on(of, 20)
             if server == "slated-0.1" then
                 screens.take_details(of, "slated-0.1-second", 12, 12)
             end
+            for i, kind in ipairs({ "pages", "setting", "alarm", "server", "you" }) do
+                of:note(kind, 990 + i, "class 4: 64 → 62, class 12: 1 → 3 pages")
+            end
+            local one = screens.frame(of, { mark = mark })
+            one.servers[2] = setmetatable({ server = 2, name = "cache8:11211", limit_bytes = 96 << 30 },
+                { __index = one.servers[1] })
             for index, view in ipairs(view_list.LIST) do
-                compare_one(screens.frame(of), server .. "-" .. view.title, { 250, 60 }, function(ui)
+                compare_one(one, server .. "-" .. view.title, { 250, 60 }, function(ui)
                     view_list.open(ui, index)
                 end)
             end
-            compare_one(screens.frame(of), server .. "-Class", { 250, 60 }, function(ui)
+            compare_one(one, server .. "-Class", { 250, 60 }, function(ui)
                 view_list.open_class(ui, 12)
             end)
         end)

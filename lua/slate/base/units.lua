@@ -22,18 +22,18 @@ local function short(value, whole_from)
     return (text:gsub("%.0$", ""))
 end
 
---- Bytes for a column of six characters, as slatetop has them: 96 -> "96", 1184 -> "1184", 67108864 -> "64M". Absent
--- (nil) is "-". All other texts have M.bytes_in_words.
+--- Bytes for a column of six characters, as slatetop has them: 96 -> "96", 1184 -> "1184", 67108864 -> "64Mi", which
+-- no count looks like. Absent (nil) is "-". All other texts have M.bytes_in_words.
 function M.bytes(n)
     if not n then
         return "-"
     elseif math.abs(n) < 9999.5 then
         return short(n, BYTES_WHOLE_FROM)
     elseif math.abs(n) >= BYTES_MOST then
-        return ">999E"
+        return ">999Ei"
     end
     local value, unit = scaled(n, 1024, 1023.5)
-    return short(value, BYTES_WHOLE_FROM) .. unit
+    return short(value, COUNT_WHOLE_FROM) .. unit .. "i"
 end
 
 --- Bytes: "96 B", "616 KiB", "57.1 MiB". Absent (nil) is "-".

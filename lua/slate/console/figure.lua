@@ -17,7 +17,7 @@ end
 
 --- A count or a rate: 7, 0.4, 9120, 44213, 1630K.
 M.count = shown_by(units.rate)
---- Bytes in powers of 1024: 96, 1184, 97.2K, 803M.
+--- Bytes in powers of 1024: 96, 1184, 97.2Ki, 803Mi.
 M.bytes = shown_by(units.bytes)
 --- A share from 0 to 1 in per cent, without the sign: 91.8.
 M.percent = shown_by(units.share)
@@ -42,7 +42,7 @@ function M.exact(value)
     return value and value >= 0 and value <= 99999999 and ("%d"):format(value // 1) or M.count(value)
 end
 
---- The size of a chunk in bytes, the same on every screen, in six characters: 1184, 11104, 1M.
+--- The size of a chunk in bytes, the same on every screen, in six characters: 1184, 11104, 1Mi.
 function M.chunk(bytes)
     return bytes and bytes >= 1e6 and M.bytes(bytes) or M.exact(bytes)
 end

@@ -150,8 +150,9 @@ local function draw_label(grid, y, row, judged, mark)
         grid:text(y, 1, cells.PLAIN, (" pool         %5s"):format(figure.count(row.pages)))
         return
     end
-    grid:text(y, 1, class_state.starves(judged) and cells.BAD or cells.PLAIN, ("%s%3d %6s B %5s"):format(
-        class_state.mark(judged), row.id, figure.chunk(row.bytes), figure.count(row.pages)))
+    grid:text(y, 1, class_state.starves(judged) and cells.BAD or cells.PLAIN, ("%s%3d %6s%s %5s"):format(
+        class_state.mark(judged), row.id, figure.chunk(row.bytes), (row.bytes or 0) < 1e6 and " B" or "B ",
+        figure.count(row.pages)))
 end
 
 -- The first row to show: the top one, or the nearest below it from which the cursor's row is completely shown.

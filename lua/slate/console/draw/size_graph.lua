@@ -3,6 +3,7 @@
 -- eight to each doubling, as slated counts them; a column shows one bin, or several.
 local cells = require "slate.console.cells"
 local figure = require "slate.console.figure"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -84,17 +85,11 @@ function M.draw_limits(grid, y, axis, sizes, label, glyph, style)
     end
 end
 
--- "128", "2K", "1M"
-local function scale_text(bytes)
-    return bytes < 1024 and ("%d"):format(bytes) or bytes < 1 << 20 and ("%dK"):format(bytes // 1024)
-        or ("%dM"):format(bytes // (1 << 20))
-end
-
 --- Draws powers of two, each ending at its column, as far as there is room.
 function M.draw_scale(grid, y, axis)
     local bytes, free_from = SCALE_FIRST_BYTES, 0
     while bytes < SCALE_END_BYTES do
-        local text, column = scale_text(bytes), column_of(axis, bytes)
+        local text, column = units.bytes_in_words(bytes), column_of(axis, bytes)
         if column and column - #text + 1 >= free_from then
             grid:text(y, axis.x + column - #text + 1, cells.DIM, text)
             free_from = column + 2

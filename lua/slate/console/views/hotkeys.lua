@@ -8,6 +8,7 @@ local hotkeys = require "slate.facts.hotkeys"
 local item_facts = require "slate.facts.item"
 local keys = require "slate.console.keys"
 local list = require "slate.console.draw.list"
+local units = require "slate.base.units"
 
 local M = {
     name = "Keys",
@@ -94,7 +95,7 @@ end
 local function sample_words(hot)
     local requests, seconds = figure.count(hot.requests), figure.count(hot.seconds)
     if not hot.is_counted then
-        return ("%s requests of the last %s s"):format(requests, seconds)
+        return hot.seconds and ("%s requests of the last %s s"):format(requests, seconds) or requests .. " requests"
     end
     return ("%s requests in %s s, %s"):format(requests, seconds, hot.lost == 0 and "all counted"
         or hot.lost and figure.count(hot.lost) .. " of them lost and taken to be like the others"
@@ -120,7 +121,7 @@ local function item_words(frame, at)
     table.remove(words, 1)
     local item = item_facts.parse(words)
     return ("class %s, %s with header and key, %s, last used %s ago, cas %s; who asks: not told"):format(
-        item.class or "-", item.size_bytes and figure.bytes(item.size_bytes) .. "B" or "-",
+        item.class or "-", units.bytes_in_words(item.size_bytes),
         item.expires_in_s and "expires in " .. figure.age(item.expires_in_s) or "never expires",
         figure.age(item.idle_s), item.cas or "-")
 end
