@@ -125,8 +125,20 @@ describe("a model", function()
         end
         assert.same({ "pages: class 4: 64 → 62, class 12: 1 → 3 pages", "setting: automove off → ratio",
             "setting: memory limit 64 → 128 MiB" }, texts)
-        assert.is_true(one.events[1].is_automoves)
         assert.equal(2, one:page_change(12, 60))
+        assert.is_false(one.events[1].is_by_command)
+        for i, case in ipairs({ { 60, 5, true }, { 60, 6, false }, { 59, 6, true } }) do -- the second has a new page
+            take(one, 13 + i, "memcached-1.6.18", "second", function(now, classes)
+                classes[4].total_pages, classes[12].total_pages, now.settings.slab_automove = case[1], case[2], 0
+            end)
+            local is_by_command -- of the last event about pages
+            for _, event in ipairs(one.events) do
+                if event.kind == "pages" then
+                    is_by_command = event.is_by_command
+                end
+            end
+            assert.equal(case[3], is_by_command)
+        end
     end)
 
     it("reports the loss of the link once, and its return", function()

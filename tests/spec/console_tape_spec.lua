@@ -209,10 +209,10 @@ describe("a timeline", function()
     it("stops at the beginning of a move by a command, and at no move of automove", function()
         local other, line = model.new("x"), timeline.new()
         line:hold(made)
-        for _, event in ipairs({ { "pages", 1005 }, { "pages", 1008 }, { "pages", 1020, true }, { "you", 1030 },
-            { "pages", 1031 }, { "pages", 1050 }, { "alarm", 1060 }, { "pages", 1061 } }) do
+        for _, event in ipairs({ { "pages", 1005, true }, { "pages", 1008, true }, { "pages", 1020 }, { "you", 1030 },
+            { "pages", 1031, true }, { "pages", 1050, true }, { "alarm", 1060 }, { "pages", 1061, true } }) do
             other:note(event[1], event[2], "x")
-            other.events[#other.events].is_automoves = event[3]
+            other.events[#other.events].is_by_command = event[3]
         end
         for _, index in ipairs({ 62, 61, 51, 31, 6 }) do
             assert.is_true(line:to_event(made, other, -1))

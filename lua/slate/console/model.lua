@@ -267,9 +267,10 @@ local function pages_of(classes, id)
     return classes[id] and classes[id].total_pages or 0
 end
 
--- "class 4: 120 → 118, class 12: 31 → 33 pages" for the classes whose page count changed; nil when none did.
+-- "class 4: 120 → 118, class 12: 31 → 33 pages" for the classes whose page count changed, and whether one lost pages;
+-- nil when none did.
 local function page_changes(before, now)
-    local changes, ids, bytes = {}, {}, 0
+    local changes, ids, bytes, has_loss = {}, {}, 0, false
     for id, class in pairs(now) do
         ids[#ids + 1] = (class.total_pages or 0) ~= pages_of(before, id) and id or nil
     end
@@ -278,13 +279,14 @@ local function page_changes(before, now)
     end
     table.sort(ids)
     for _, id in ipairs(ids) do
+        has_loss = has_loss or pages_of(now, id) < pages_of(before, id)
         if bytes < NOTE_BYTES then
             local text = ("class %d: %d → %d"):format(id, pages_of(before, id), pages_of(now, id))
             bytes = bytes + #text + 2
             changes[#changes + 1] = bytes < NOTE_BYTES and text or "…"
         end
     end
-    return changes[1] and table.concat(changes, ", ") .. " pages"
+    return changes[1] and table.concat(changes, ", ") .. " pages", has_loss
 end
 
 local function mode_name(word)
@@ -294,10 +296,10 @@ end
 local function note_changes(model, wall_s)
     local before, now = model.before, model.now
     local mode_was, mode = (before.settings or {}).slab_automove, (now.settings or {}).slab_automove
-    local pages = page_changes(model.classes_before, model.classes)
+    local pages, has_loss = page_changes(model.classes_before, model.classes)
     if pages then
         model:note("pages", wall_s, pages)
-        model.events[#model.events].is_automoves = mode and mode_name(mode) ~= "off"
+        model.events[#model.events].is_by_command = has_loss and not (mode and mode_name(mode) ~= "off")
     end
     if mode_was and mode and mode_was ~= mode then
         model:note("setting", wall_s, ("automove %s → %s"):format(mode_name(mode_was), mode_name(mode)))

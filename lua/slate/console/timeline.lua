@@ -75,13 +75,13 @@ function Timeline.span(_, tape)
     return { from_s = tape:wall_s(tape.first), to_s = tape:wall_s(tape.last) }
 end
 
--- Whether an event is a stop: a page move is one only by a command, and where that begins, for one command moves pages
--- for seconds, and an automove at any time. A command from here is an event of its own.
+-- Whether an event is a stop. Of changes of pages only a move by a command is one, where it begins: a command moves
+-- pages for seconds, and an automove at any time. A command from here is an event of its own.
 local function is_stop(events, i)
     local event, before = events[i], events[i - 1]
     local goes_on = before and (before.kind == "pages" or before.kind == "you")
         and event.wall_s - before.wall_s <= ONE_MOVE_S
-    return event.kind ~= "pages" or not (event.is_automoves or goes_on)
+    return event.kind ~= "pages" or event.is_by_command and not goes_on
 end
 
 --- Moves to the next (1) or previous (-1) stop among the events of the past; false when there is none.

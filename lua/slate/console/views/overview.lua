@@ -234,7 +234,10 @@ local function draw_graph(model, grid, area, name)
     grid:text(area.y, area.x + 4 + cells.width_of(metric.label), cells.STRONG,
         (" %s "):format(figure.metric(metric, model:metric(name))))
     local plot = cells.area(area.y + 1, area.x + 7, area.height - 1, area.width - 8)
-    local low, high, is_cut = draw_history(model, grid, plot, name)
+    local low, high, is_cut, known = draw_history(model, grid, plot, name)
+    if known == 0 then
+        return
+    end
     grid:text_right(plot.y, plot.x - 1, cells.DIM, figure.metric(metric, high))
     grid:text(plot.y, plot.x - 1, cells.DIM, is_cut and "+" or "")
     grid:text_right(plot.y + plot.height - 1, plot.x - 1, cells.DIM, figure.metric(metric, low))
