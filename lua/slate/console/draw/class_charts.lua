@@ -49,7 +49,7 @@ local function size_below(now, chunk_bytes)
     return below
 end
 
--- Draws all items by size, with marks at the least and the greatest size of the class.
+-- Draws the items by size, up to twice as small and large, with marks at the least and the greatest size of the class.
 local function draw_sizes(frame, grid, area, id)
     local now, class, row = frame.model.now, frame.model:class(id), frame.model:row(id)
     local most = class.chunk_size or 0
@@ -65,8 +65,11 @@ local function draw_sizes(frame, grid, area, id)
     elseif area.width >= SOURCE_FROM_WIDTH or is_estimated then
         grid:text_right(area.y, area.x + area.width - 1, cells.HEADER, (" %s "):format(source:match("^[^,]*")))
     end
-    local axis, y = size_graph.axis(histogram.sizes, area.x + AXIS_WIDTH, area.width - AXIS_WIDTH - 1),
-        area.y + area.height - 2
+    local near, y = {}, area.y + area.height - 2
+    for _, size in ipairs(histogram.sizes) do
+        near[#near + 1] = size.bytes >= least / 2 and size.bytes <= most * 2 and size or nil
+    end
+    local axis = size_graph.axis(near, area.x + AXIS_WIDTH, area.width - AXIS_WIDTH - 1)
     size_graph.draw_bars(grid, area.y + 1, area.height - 3, axis)
     size_graph.draw_limits(grid, y, axis, { least, most }, "class", "│", cells.STRONG)
     size_graph.draw_scale(grid, y + 1, axis)
