@@ -4,7 +4,7 @@ local units = require "slate.base.units"
 describe("units", function()
     it("writes bytes, counts, rates, shares and ages", function()
         assert.equal("96", units.bytes(96))
-        assert.equal("1184", units.bytes(1184))
+        assert.equal("1.2Ki", units.bytes(1184))
         assert.equal("10.8Ki", units.bytes(11104))
         assert.equal("64Mi", units.bytes(64 << 20))
         for bytes, words in pairs({ [96] = "96 B",

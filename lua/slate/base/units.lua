@@ -22,12 +22,12 @@ local function short(value, whole_from)
     return (text:gsub("%.0$", ""))
 end
 
---- Bytes for a column of six characters, as slatetop has them: 96 -> "96", 1184 -> "1184", 67108864 -> "64Mi", which
+--- Bytes for a column of six characters, as slatetop has them: 96 -> "96", 1184 -> "1.2Ki", 67108864 -> "64Mi", which
 -- no count looks like. Absent (nil) is "-". All other texts have M.bytes_in_words.
 function M.bytes(n)
     if not n then
         return "-"
-    elseif math.abs(n) < 9999.5 then
+    elseif math.abs(n) < 1023.5 then
         return short(n, BYTES_WHOLE_FROM)
     elseif math.abs(n) >= BYTES_MOST then
         return ">999Ei"

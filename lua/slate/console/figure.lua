@@ -17,7 +17,7 @@ end
 
 --- A count or a rate: 7, 0.4, 9120, 44213, 1630K.
 M.count = shown_by(units.rate)
---- Bytes in powers of 1024: 96, 1184, 97.2Ki, 803Mi.
+--- Bytes in powers of 1024: 96, 1.2Ki, 97.2Ki, 803Mi.
 M.bytes = shown_by(units.bytes)
 --- A share from 0 to 1 in per cent, without the sign: 91.8.
 M.percent = shown_by(units.share)
