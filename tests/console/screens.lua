@@ -88,12 +88,15 @@ function M.take_details(of, name, class_id, at_s)
     end
 end
 
--- A copy of a table of numbers in which those go on that grew since `before`.
+local GAUGES <const> = { bytes = true, curr_items = true, used_chunks = true, free_chunks = true, mem_requested = true }
+
+-- A copy of a table of numbers in which those counters go on that grew since `before`.
 local function gone_on(now, before)
     local next_one = {}
     for name, value in pairs(now) do
         local was = (before or {})[name]
-        local grows = math.type(value) and math.type(was) and value > was
+        local grows = math.type(value) and math.type(was) and value > was and not GAUGES[name]
+            and not name:find("^number")
         next_one[name] = grows and 2 * value - was or value
     end
     return next_one
