@@ -152,6 +152,12 @@ describe("the view of classes", function()
         end
     end)
 
+    it("says that there are more classes beside whole sums, at 60 columns, too", function()
+        local of = screens.look("slated-0.1", 20)
+        screens.shows(draw(of, ui, 60, 14), " 13813    245   ↓\n")
+        screens.shows(draw(of, ui, 80, 14), " 13813   4482    245     more ↓\n")
+    end)
+
     it("has the class under the cursor beside the table from 160 columns on, with its curve if sampled", function()
         local of = screens.look("slated-0.1", 20)
         screens.take_details(of, "slated-0.1-second", 12, 12)

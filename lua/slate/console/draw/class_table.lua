@@ -310,7 +310,8 @@ function M.draw(model, ui, grid, area)
         local foot = cells.area(area.y + area.height - 1, area.x, 1, area.width)
         draw_totals(model, ui, grid, foot, layout, rows)
         if ui.top + visible <= #rows then
-            grid:text_right(foot.y, foot.x + foot.width, cells.DIM, "more ↓")
+            local has_room = layout.x_end + #"more ↓" <= area.width
+            grid:text_right(foot.y, foot.x + foot.width, cells.DIM, has_room and "more ↓" or "↓")
         end
     end
 end
