@@ -34,7 +34,7 @@ local function sample(one)
         return
     end
     local now, message, code = snapshot.take(one.client, {
-        server = one.server.name, slated = one.who.slated, settings = true,
+        server = one.server.name, slated = one.who.slated, settings = true, before = one.now,
     })
     local ok = now
     if now and proxy.is_one(now) then
