@@ -66,6 +66,7 @@ describe("a review", function()
         assert.is_true(one.shows("refused") and one.shows("class 4 has 64 pages, keeps its last one"))
         assert.is_false(one.shows("slabs reassign"))
         assert.is_true(one.shows("Change the fields until it can be sent") and not one.shows("SSend"))
+        assert.is_false(one.shows("rRemove"))
         one.ui.review.plan[1].pages = 3
         one.draw()
         assert.is_true(one.shows("SSend"))
@@ -168,6 +169,7 @@ describe("a review", function()
         review.open(one.ui, plan, "undo", "what was done")
         one.press("3", "right")
         assert.equal(2, one.ui.review.plan[1].pages) -- an undo has no fields
+        assert.is_true(one.shows("F1Keys EscCancel") and not one.shows("Less") and not one.shows("rRemove"))
         assert.is_true(one.shows("undoes") and one.shows("what was done") and one.shows("Undo: review"))
     end)
 

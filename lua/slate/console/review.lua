@@ -181,6 +181,16 @@ function M.command(frame, ui, command, key)
     review.field = math.min(review.field, #fields_of(review)) -- the fields of a trial come and go
 end
 
+--- True if a command does something in a review: the key bar leaves out the others.
+function M.has(review, command)
+    if command == "send" then
+        return not review.refusal
+    elseif command == "remove" then
+        return has_steps(review)
+    end
+    return command == "help" or command == "cancel" or #fields_of(review) > 0
+end
+
 -- the sheet: its lines from the top -----------------------------------------------------------
 --
 -- A line: { label, style, text }, or { label, text (its note), value, is_current } of a field. is_spare: left out, as

@@ -123,8 +123,8 @@ local function bar_of(frame, ui, is_wide)
         local gap = label == "" and (#keys.label(key) == 1 or ARROWS[key]) and 0 or 1
         label = is_wide and label ~= "" and " " .. label or label
         gap = is_wide and (label == "" and 1 or 2) or gap
-        local sends_nothing = row.command == "send" and ui.review.refusal
-        bar[#bar + 1] = not sends_nothing and { shown = shown, label = label, key = key, gap = gap,
+        local is_idle = scope == "review" and not view_list.module("review").has(ui.review, row.command)
+        bar[#bar + 1] = not is_idle and { shown = shown, label = label, key = key, gap = gap,
             width = cells.width_of(shown) + cells.width_of(label) + gap } or nil
     end
     return bar
