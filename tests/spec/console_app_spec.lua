@@ -17,7 +17,8 @@ describe("slatetop's app", function()
         local one = screens.model("memcached-1.6.18")
         one.server = server.name
         local session = { address = server.name, server = server, model = one, tape = tape.new(), record_name = "",
-            polled = function() end, step = function() end, finish = function() end, due_s = function() end,
+            polled = function() end, step = function() end, read = function() end,
+            finish = function() end, due_s = function() end,
             retry_s = function() end,
             hurry = function(self, now_s) self.hurried_s = now_s return true end,
             close = function(self) self.is_closed = true end }
@@ -274,6 +275,17 @@ describe("slatetop's app", function()
         app.fleet.sessions[2].has_sample, app.fleet.sessions[2].has_news = true, true
         app:step(12.3, 1002)
         assert.is_true(not app.is_dirty and app.draw_s > 12.3 and app.draw_s < 12.36)
+    end)
+
+    it("reads all servers before it works for one, since work is no time that a server takes to answer", function()
+        open("a b")
+        local order = {}
+        for _, session in ipairs(app.fleet.sessions) do
+            function session.read() order[#order + 1] = "read" end
+            function session.step() order[#order + 1] = "step" end
+        end
+        app:step(12.3, 1002)
+        assert.same({ "read", "read", "step", "step" }, order)
     end)
 
     it("pauses, and comes back to live", function()

@@ -18,7 +18,8 @@ describe("slatetop's batch mode", function()
         local client = { state = function() return is_dead and "down" or "up" end,
             note = function() return is_dead and "cannot connect" or "" end }
         local session = { address = server.name, model = screens.model("slated-0.1"), connection = { client = client },
-            poller = { is_steady = function() return now_s > 2 end }, want = function() end, finish = function() end,
+            poller = { is_steady = function() return now_s > 2 end }, want = function() end, read = function() end,
+            finish = function() end,
             polled = function() end, due_s = function() end, close = function(self) self.is_closed = true end }
         function session.step(self) self.has_sample = not is_dead and now_s % 1 == 0 end
         sessions[#sessions + 1] = session

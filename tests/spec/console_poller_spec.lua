@@ -7,6 +7,10 @@ local poller = require "slate.console.poller"
 local screens = require "screens"
 
 describe("the poller of a server", function()
+    local function poller_of(interval_s, take)
+        return poller.new({ interval_s = interval_s, model = screens.model("slated-0.1"), server = "a", take = take })
+    end
+
     -- Goes on with an answer to each line until a time; returns the times of the refreshes.
     local function refreshes_of(one, from_s, until_s)
         local times, waiting = {}, {}
@@ -31,9 +35,7 @@ describe("the poller of a server", function()
     it("refreshes at the times of all other servers, once the first rates are known", function()
         for _, case in ipairs({ { 1, 7.31, { 9, 10, 11 } }, { 1, 7.87, { 9, 10, 11 } }, { 2, 7.5, { 10, 12, 14 } } }) do
             local interval_s, from_s, wanted = table.unpack(case)
-            local one = poller.new({ interval_s = interval_s, model = screens.model("slated-0.1"), server = "a",
-                take = function() end })
-            local times = refreshes_of(one, from_s, from_s + 7)
+            local times = refreshes_of(poller_of(interval_s, function() end), from_s, from_s + 7)
             local later = {}
             for i, time_s in ipairs(times) do
                 if i <= 4 then
@@ -44,5 +46,19 @@ describe("the poller of a server", function()
             end
             assert.same(wanted, later)
         end
+    end)
+
+    it("takes the reading of a reply for its end, not the time when its turn comes", function()
+        local times, takes = nil, {}
+        local one = poller_of(1, function(_, _, about) times = about end)
+        local connection = { generation = 1, read_s = 7.004, is_up = function() return true end,
+            flush = function() end, send = function(_, _, _, _, take) takes[#takes + 1] = take return true end }
+        now_s = 7
+        one:step(connection, now_s)
+        now_s = 7.3
+        for _, take in ipairs(takes) do
+            take("END\r\n", true)
+        end
+        assert.same({ sent_s = 7, received_s = 7.004 }, times)
     end)
 end)

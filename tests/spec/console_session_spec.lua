@@ -33,6 +33,7 @@ describe("a session", function()
                     moment_s * 1000 // 1)
         end
         lines, now_s = {}, received_s
+        one:read(now_s)
         one:step(now_s)
         one:finish(now_s, now_s)
         return one.model:metric("gets")
@@ -41,6 +42,7 @@ describe("a session", function()
     -- Goes to the time of the next refresh, which is sent.
     local function go_to(time_s)
         now_s = time_s
+        one:read(now_s)
         one:step(now_s)
         one:finish(now_s, now_s)
         assert.is_true(#lines > 0)

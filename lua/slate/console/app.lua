@@ -264,6 +264,7 @@ function App:step(now_s, wall_s)
         self.is_dirty, self.open = true, self.open or self.fleet.sessions[1]
     end
     drop_left(self)
+    self.fleet:read(now_s)
     for i, session in ipairs(self.fleet.sessions) do
         step_session(self, session, self.ui.fleet.marked[i], now_s)
     end

@@ -200,6 +200,7 @@ end
 function Batch:turn(watched, now_s, wall_s)
     local left = 0
     watched:step_lists(now_s)
+    watched:read(now_s)
     for i, session in ipairs(watched.sessions) do
         local state = self.states[i] or { printed = 0, limit_s = self.first_limit_s }
         self.states[i] = state

@@ -15,13 +15,22 @@ function M.new(server, access)
         Connection)
 end
 
---- Reads what has come, and calls the functions of the replies. A broken connection drops the functions that wait.
-function Connection:step(now_s)
+--- Reads what has come: its time is read_s. A broken connection drops the functions that wait.
+function Connection:read(now_s)
     local client = self.client
+    if self.is_closed then
+        return
+    end
     client:step(now_s)
+    self.read_s = link.now_s()
     if self.generation ~= client:generation() then
         self.generation, self.waiting, self.first, self.last = client:generation(), {}, 1, 0
     end
+end
+
+--- Calls the functions of the replies that were read.
+function Connection:take(now_s)
+    local client = self.client
     local text, is_stats = client:take(now_s)
     while text do
         local waiting = self.waiting[self.first]

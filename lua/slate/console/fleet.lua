@@ -176,6 +176,13 @@ function Fleet:drop_left(shown)
     end
 end
 
+--- Reads what has come of all servers.
+function Fleet:read(now_s)
+    for _, session in ipairs(self.sessions) do
+        session:read(now_s)
+    end
+end
+
 --- Appends to a list what slate.console.link.wait waits for.
 function Fleet:add_polled(polled)
     for _, session in ipairs(self.sessions) do

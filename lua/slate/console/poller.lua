@@ -140,7 +140,7 @@ local function complete(poller, refresh)
     one.settings, one.role, one.store = one.settings or before.settings, one.role or before.role,
         one.store or before.store
     poller.has_answered = true
-    poller.take(one, refresh.texts, { sent_s = refresh.sent_s, received_s = link.now_s() })
+    poller.take(one, refresh.texts, { sent_s = refresh.sent_s, received_s = refresh.connection.read_s })
 end
 
 -- Takes the reply of one group; the last completes the refresh.
@@ -161,7 +161,7 @@ end
 
 local function send_refresh(poller, connection, now_s)
     send_inquiries(poller, connection, now_s)
-    local refresh = { texts = {} }
+    local refresh = { texts = {}, connection = connection }
     for _, group in ipairs(groups_of(poller)) do
         local line = group == "" and "stats" or "stats " .. group
         local is_sent = connection:send(line, "stats", now_s, function(text, is_stats)
@@ -188,7 +188,7 @@ end
 local function send_probe(poller, connection, now_s)
     local sent_s
     poller.has_probe = connection:send("version", "line", now_s, function()
-        poller.probes:add((link.now_s() - sent_s) * 1e6)
+        poller.probes:add((connection.read_s - sent_s) * 1e6)
         poller.has_probe = false
     end)
     sent_s, poller.probe_s = link.now_s(), now_s + PROBE_EVERY_S

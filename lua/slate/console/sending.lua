@@ -260,6 +260,7 @@ function M.leave(app)
             local polled = {}
             session:polled(polled)
             now_s = link.wait(polled, now_s + LEAVE_STEP_S, true)
+            session:read(now_s)
             session:step(now_s)
             session:finish(now_s, link.wall_s())
         end

@@ -42,7 +42,8 @@ end
 function Stream:step(now_s)
     local one = self.connection
     if one then
-        one:step(now_s)
+        one:read(now_s)
+        one:take(now_s)
     end
     if not self.connection then
         return
