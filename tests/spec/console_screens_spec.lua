@@ -75,6 +75,7 @@ describe("a screen", function()
             assert.equal(0, grid.clipped)
         end
         shows_after("z", "─ class 12, hits/s ─")
+        screens.shows(view_list.current(ui).command(frame, ui, "down").text, "z goes back")
         shows_after("z", "─ health ─")
         view_list.open(ui, view_list.index("classes"))
         shows_after("k", "─ sizes: 193 to 1184 B")

@@ -294,6 +294,8 @@ function M.command(frame, ui, command)
         class_table.edit_filter(ui.classes)
     elseif command == "zoom" then
         ui.overview.is_zoomed = not ui.overview.is_zoomed
+    elseif ui.overview.is_zoomed and (by ~= 0 or command == "open_class") then
+        return { kind = "say", text = "z goes back to the list of classes, whose rows can be chosen" }
     elseif by ~= 0 then
         imbalance.move_cursor(model, ui, by)
     elseif command == "open_class" and imbalance.under_cursor(model, ui) then
