@@ -11,7 +11,7 @@ lint: ## layers, circles, luacheck, shellcheck and the man pages
 	@$(MAKE_J) all && scripts/lint $B
 analyze: $(POLICY_INC) $(EXPORTER_INC) $(EXPLAIN_INC) $(MODULES_INC) ## gcc -fanalyzer, cppcheck, and clang's warnings
 	@scripts/bootstrap ci && scripts/analyze $B
-pictures: all ## the pictures of the README anew, from the real programs (two minutes; wants tmux, gnuplot)
+pictures: all ## the pictures of the README anew, from the real programs (four minutes; wants tmux, gnuplot)
 	@scripts/pictures/make $B man/pictures
 dist: ## an archive in build/: of the last commit, or of this folder where it is no git's
 	@scripts/dist $(VERSION)
