@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The guide slate-calcified(7): its commands run in their order on a stock memcached and on slated, and its screens
--- equal the programs' output, except figures.
+-- The guide slate-calcified(7): its commands run and its keys are pressed in their order on a stock memcached and on
+-- slated, and its screens equal the programs' output, except figures.
 local command = require "support.command"
 local patience = require "support.patience"
 local server = require "support.server"
+local tui = require "tmux"
 
 local PAGE <const> = "man/slate-calcified.7"
 -- The page's words and those that run in their place: half the memory, and short waits.
@@ -19,7 +20,7 @@ local function without_figures(line)
     return (words:gsub("%s+", " "):gsub("^ ", ""):gsub(" $", ""))
 end
 
--- Steps of the page: { line, screen = list of lines, may_exit }.
+-- Steps of the page: { line, screen = list of lines, may_exit }, or { keys, screen }.
 local function steps_of(path)
     local steps, may_exit, is_screen = {}, nil, false
     for line in command.read_file(path):gmatch("[^\n]+") do
@@ -34,13 +35,15 @@ local function steps_of(path)
         elseif is_screen then
             table.insert(steps[#steps].screen, line)
         end
+        local keys = line:match('^%.\\" keys: (.+)$')
+        steps[#steps + 1] = keys and { line = "keys " .. keys, keys = keys, screen = {} } or nil
         may_exit = tonumber(line:match('^%.\\" may exit (%d+): .')) or may_exit
     end
     return steps
 end
 
 describe("the guide to a calcified cache", function()
-    local steps, ctl, one, started = steps_of(PAGE), nil, nil, {}
+    local steps, ctl, one, started, slatetop = steps_of(PAGE), nil, nil, {}, nil
 
     local function stop_loads()
         for i = #started, 1, -1 do
@@ -51,7 +54,15 @@ describe("the guide to a calcified cache", function()
     end
 
     setup(function() ctl = command.new({ waits = true }) end)
+    local function close_screen()
+        if slatetop then
+            slatetop:close()
+        end
+        slatetop = nil
+    end
+
     teardown(function()
+        close_screen()
         stop_loads()
         if one then
             one:stop()
@@ -101,7 +112,30 @@ describe("the guide to a calcified cache", function()
         return true
     end
 
+    -- Presses keys in slatetop, and waits until it shows the screen of the page.
+    local function press(step)
+        if not slatetop then
+            slatetop = tui.open(ctl.folder, ("%s --no-state --audit-log %s/audit.log %s"):format(tui.slatetop,
+                ctl.folder, one.address))
+            slatetop:wait("starves: it evicts")
+        end
+        for key in step.keys:gmatch("%S+") do
+            slatetop:press(key)
+        end
+        slatetop:wait_until(function(text)
+            text = text:gsub("[^\n]-│([^\n]-)│[^\n]*", "%1"):gsub("▶", "") -- the lines of a box alone
+            for _, line in ipairs(step.screen) do
+                local outcome = line:match("^moved .*: hits ") and "moved %d+ pages? %d+→%d+: hits %d"
+                if not (outcome and text:find(outcome) or not outcome and shows(text, { line })) then
+                    return false
+                end
+            end
+            return true
+        end)
+    end
+
     local function start(step)
+        close_screen()
         stop_loads()
         if one then
             one:stop()
@@ -141,6 +175,12 @@ describe("the guide to a calcified cache", function()
             end
             for _, step in ipairs(list.rest) do
                 local function tried()
+                    if step.keys then
+                        if tui.has("tmux") then
+                            press(step)
+                        end
+                        return true
+                    end
                     local code, out, err = run(step.line)
                     local right, missing = shows(out, step.screen)
                     right = right and (code == 0 or code == step.may_exit)

@@ -93,7 +93,7 @@ end
 function M.sum_words(plan)
     local one = plan.advised[1]
     local what = plan.advised[2] and ("These %d moves together"):format(#plan.advised)
-        or units.plural(one.pages, "page") .. " from there"
+        or ("%s of class %d"):format(units.plural(one.pages, "page"), one.from)
     local trade = trade_words({ refuses = one.refuses, made = plan.sum })
     if trade then
         return ("%s: this %s"):format(what, trade)
