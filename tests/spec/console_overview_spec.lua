@@ -65,6 +65,9 @@ describe("the overview", function()
         assert.is_false(shows(text, "  4    192"))
         screens.shows(after("down"), " >22  11104")
         screens.shows(after("/", "x", "enter"), "filter: 'ev>0x' is not understood") -- typing goes on
+        ui.classes.filter, ui.classes.edits_filter = "size>99999999", false
+        screens.shows(after("up"), "─ filter: size>99999999 ─", "no class passes the filter: / changes it")
+        screens.shows(after("z"), "no class passes the filter: / changes it")
     end)
 
     it("names no key for the past", function()

@@ -136,10 +136,18 @@ local function draw_rows(model, ui, grid, area, rows, most)
     end
 end
 
+local function draw_none(model, ui, grid, area)
+    grid:text_fit(area.y, area.x, area.width, cells.DIM,
+        ui.classes.filter ~= "" and "no class passes the filter: / changes it" or model:no_classes())
+end
+
 --- Draws the classes that evict most, below each other: their evictions and hits over time.
 function M.draw_worst(model, ui, grid, area, most)
     local rows = M.rows(model, ui)
     local height, half = area.height // math.min(math.max(#rows, 1), most), area.width // 2
+    if #rows == 0 then
+        draw_none(model, ui, grid, area)
+    end
     for i = 1, math.min(#rows, most) do
         local id, y = rows[i].class.id, area.y + (i - 1) * height
         for side, name in ipairs({ "evictions", "hits" }) do
@@ -157,8 +165,8 @@ function M.draw(frame, ui, grid, area)
     local more = #rows > room and ("%d more: press 2 "):format(#rows - room) or ""
     local title = title_of(rows, ui.classes.filter)
     grid:rule(area.y, x, area.width, #title + #more + 4 <= area.width and title or "classes")
-    if #rows == 0 and ui.classes.filter ~= "" and area.height > 1 then
-        grid:text(y, x, cells.DIM, "no class passes the filter: / changes it")
+    if #rows == 0 and area.height > 1 then
+        draw_none(frame.model, ui, grid, cells.area(y, x, 1, area.width))
     end
     if #rows == 0 or area.width < LEAST_WIDTH or area.height < 3 then
         return
