@@ -47,6 +47,7 @@ describe("a review", function()
                     words[#words + 1] = line
                 end
                 screens.shows(table.concat(words, " "), "then      " .. mode.words)
+                assert.is_false(one.shows("mode 2")) -- modes have names
             end
         end
     end)

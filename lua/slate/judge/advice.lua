@@ -230,7 +230,8 @@ end
 -- the spread of ages that page moves can even out; need: what the classes in need suffer from, in words.
 local function better_mode(now, mode, in_need, spread, need)
     if not now.slated and mode == "eviction" then
-        return "mode 2 moves a page at every eviction and is not meant to stay on:", { "slatectl automove 1" }
+        return "automove eviction moves a page at every eviction and is not meant to stay on:",
+            { "slatectl automove ratio" }
     elseif mode == "utility" then
         return nil
     elseif in_need > 0 and now.slated then
@@ -239,9 +240,9 @@ local function better_mode(now, mode, in_need, spread, need)
             .. "most hits, eviction moves one at every eviction:",
             { "slatectl automove utility", is_slow and "slatectl trial automove=eviction --for 30s" or nil }
     elseif in_need > 0 then
-        return need .. ", and " .. too_slow(mode) .. "; run a policy beside the server. Mode 2 helps within seconds, "
+        return need .. ", and " .. too_slow(mode) .. "; run a policy beside the server. Eviction helps within seconds, "
             .. "but soon gives all pages to the newest stores: use it for minutes only:",
-            { "slatectl policy run utility --apply", "slatectl trial automove=2 --for 30s" }
+            { "slatectl policy run utility --apply", "slatectl trial automove=eviction --for 30s" }
     elseif now.slated and spread and spread > limits.age_spread_most then
         return ("an evicting class with pages to give keeps items %.0f times as long as the youngest:"):format(spread),
             { "slatectl automove utility" }

@@ -319,7 +319,7 @@ local function of_ratio(add, one, settings, starves)
     add(("rule: youngest < %.2f of oldest, averages over %s (slab_automove_ratio, slab_automove_window)"):format(ratio,
         units.age(window_s)))
     if starves then
-        add("It is slow by design. m moves pages now; t sets mode 2 as a trial.")
+        add("It is slow by design. m moves pages now; t sets eviction as a trial.")
     end
 end
 

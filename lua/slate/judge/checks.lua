@@ -212,8 +212,8 @@ function CHECKS.moves(about, add)
             move.from, move.to), against_ping_pong(about, is_own), "page_moves")
     end
     if about.settings.slab_automove == 2 and not about.now.slated then
-        add("warning", "automove 2 moves a page at every eviction: it is meant for short whiles only",
-            "slatectl automove 1")
+        add("warning", "automove eviction moves a page at every eviction: it is meant for short whiles only",
+            "slatectl automove ratio")
     end
 end
 

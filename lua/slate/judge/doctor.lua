@@ -150,7 +150,7 @@ function CHECKS.version(about, add)
     local mode = (about.now.settings or {}).slab_automove
     local running = faults.of_setting({ version = about.now.version }, "slab_automove", mode)
     if running then
-        add("warning", running, "until then: slatectl automove 1")
+        add("warning", running, "until then: slatectl automove ratio")
     end
     for _, name in ipairs({ "mover_class", "automove_window" }) do
         local words, remedy = faults.of(about.now.version, name)

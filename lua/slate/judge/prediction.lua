@@ -165,7 +165,7 @@ function SETTINGS.slab_automove(add, one, _, value)
     if fault then
         add("WARNING", fault, "bad")
     elseif value == "2" or value == "eviction" then
-        add("WARNING", "mode 2 moves a page at every eviction: for minutes, so make it a trial", "bad")
+        add("WARNING", "eviction moves a page at every eviction: for minutes, so make it a trial", "bad")
     elseif value == "0" or value == "off" then
         add("WARNING", "with automove off, only you move pages", "bad")
     end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The palette: keys, settings, classes and servers by their names, with completion. The operator types a word, and
---- after some words an argument: "classes", "sort age", "set slab_automove 1"; or parts of words to search for. The
+--- after some words an argument: "classes", "sort age", "set slab_automove ratio"; or parts of words to search for. The
 --- palette sends nothing: a change of the server opens a review.
 local cells = require "slate.console.cells"
 local change = require "slate.console.change"
@@ -124,7 +124,7 @@ end
 function RUN.set(frame, ui, argument)
     local name, value = argument:match("^(%S+) +(.+)$")
     if not name then
-        return say("set takes a setting and its new value: set slab_automove 1")
+        return say("set takes a setting and its new value: set slab_automove ratio")
     end
     local class_id = choices.class_of(ui)
     if name == "class_policy" and class_id and not value:find(" ") then

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The choices that the palette offers for the typed line: the keys of the view by their names, and lines of a word
---- with an argument, "sort age" or "set slab_automove 1"; the best fit first. Pure.
+--- with an argument, "sort age" or "set slab_automove ratio"; the best fit first. Pure.
 local cells = require "slate.console.cells"
 local change = require "slate.console.change"
 local class_columns = require "slate.console.draw.class_columns"
