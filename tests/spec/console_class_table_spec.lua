@@ -156,6 +156,12 @@ describe("the view of classes", function()
         local of = screens.look("slated-0.1", 20)
         screens.shows(draw(of, ui, 60, 14), " 13813    245   ↓\n")
         screens.shows(draw(of, ui, 80, 14), " 13813   4482    245     more ↓\n")
+        local one = of.classes[12]
+        one.evicted, one.evicted_unfetched, one.expired_unfetched = 123456, 98765, 87654
+        ui.classes.cursor = 12
+        local text, grid = draw(of, ui, 100, 40)
+        screens.shows(text, "so far: 123K evicted, 98765 of them unread; 87654 expired unread; 0 refused for want of ")
+        assert.equal(0, grid.clipped)
     end)
 
     it("has the class under the cursor beside the table from 160 columns on, with its curve if sampled", function()

@@ -35,7 +35,7 @@ local function draw_detail(model, id, grid, area)
     grid:text(area.y + 1, area.x, cells.PLAIN, ("%s of %s bytes; whole pages free: %s"):format(class_state.pages(one),
         figure.exact(one.chunk_size), class_state.free_pages(one)))
     grid:text(area.y + 2, area.x, cells.PLAIN, class_state.segments(one))
-    grid:text(area.y + 3, area.x, cells.PLAIN, ("since the counters began: %s evicted, %s of them unread; "
+    grid:text(area.y + 3, area.x, cells.PLAIN, ("so far: %s evicted, %s of them unread; "
         .. "%s expired unread; %s refused for want of memory"):format(figure.count(one.evicted),
         figure.count(one.evicted_unfetched), figure.count(one.expired_unfetched), figure.count(one.outofmemory)))
     local third, y, height = area.width // 3, area.y + 4, area.height - 4
