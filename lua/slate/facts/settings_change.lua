@@ -258,7 +258,8 @@ function M.plan(values, traits, name, value, who)
     elseif not row then
         return plan_without_row(values, name, value, who)
     elseif name == "class_policy" and values.class_policy and not was then
-        return nil, ("class_policy wants a policy and a class, such as 'sieve 5', not '%s'"):format(value), "usage"
+        return nil, ("class_policy wants a policy and a class, as in 'class_policy=sieve 5', not '%s'"):format(
+            value), "usage"
     elseif was == nil and (name == "policy" or name == "class_policy") then
         return nil, "memcached has no eviction policies to choose from: that needs slated", "unsupported"
     elseif was == nil then

@@ -34,7 +34,7 @@ function M.declare(command)
     command:option("--for", "Stop after this long. Default: when interrupted"):argname("TIME")
         :convert(units.parse_duration):target("for_s")
     command:option("--count", "Stop after N events."):argname("N"):convert(units.whole(1))
-    command:option("--where", "Only events of which a field has this value, such as class=5 or command=set; "
+    command:option("--where", "Only events of which a field has this value, such as class=5 or key=user:42; "
         .. "may be given again."):argname("FIELD=VALUE"):count("*"):convert(function(text)
             local field, value = text:match("^([%l_]+)=(.+)$")
             if field then
