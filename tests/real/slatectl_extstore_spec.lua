@@ -60,7 +60,7 @@ for _, kind in ipairs(kinds) do
                 assert.equal(class.chunk_bytes >= 512, class.is_written, class.id)
             end
             local text = ctl.succeed("extstore --interval 50ms")
-            for _, words in ipairs({ "64M: 32 pages of 2M", "WRITTEN AS", "TO FLASH", "ext_max_frag" }) do
+            for _, words in ipairs({ "64 MiB: 32 pages of 2 MiB", "WRITTEN AS", "TO FLASH", "ext_max_frag" }) do
                 assert.truthy(text:find(words, 1, true), words .. "\n" .. text)
             end
             assert.truthy(ctl.succeed("--csv extstore --interval 0"):find(

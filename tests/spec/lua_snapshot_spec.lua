@@ -128,6 +128,26 @@ describe("rates", function()
         assert.near(1000, snapshot.rates(first, sent(101, first, 11, 11.8)).general.cmd_get_per_s, 1)
     end)
 
+    it("are known of a server that became late: slatectl takes one more sample, when it must", function()
+        local clock <const> = require "slate.base.clock"
+        local context = require("slate.cli.context").new({ server = { name = "here" } })
+        local now_s, late_s, slept, sleep = 10, 0, {}, clock.sleep
+        function clock.sleep(seconds)
+            now_s, slept[#slept + 1] = now_s + seconds, seconds
+        end
+        function context.snapshot()
+            local one = make(0, {}, { cmd_get = math.floor(1000 * now_s) })
+            snapshot.set_time(one, nil, now_s, now_s + late_s)
+            now_s, late_s = now_s + late_s, 0.4
+            return one
+        end
+        local after, first, rates = context:pair({}, 0.02)
+        clock.sleep = sleep
+        assert.is_true(slept[#slept] > 10 * slept[#slept - 1])
+        assert.is_true(snapshot.is_timed(first, after))
+        assert.near(1000, rates.general.cmd_get_per_s, 101)
+    end)
+
     it("have an error of time that JSON has not", function()
         assert.is_nil(snapshot.encode(sent(100, nil, 10, 11)):find("error", 1, true))
     end)

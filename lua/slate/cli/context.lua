@@ -183,9 +183,6 @@ function Context:observe()
     return now, message, code
 end
 
--- So many more samples follow the last one while the time of its figures is too uncertain for rates.
-local LATE_MOST <const> = 3
-
 --- Takes two snapshots `interval_s` apart, for rates; only one if interval_s is 0. Samples between them are for the
 -- judge of starving classes. Returns the later one, the earlier one, the rates, the judge and the observer of all of
 -- them (these four nil for a single one); or nil, message, code.
@@ -198,15 +195,15 @@ function Context:pair(client, interval_s)
     local starving <const> = require "slate.judge.starving"
     observer:observe(before)
     local samples, step_s = starving.samples_in(interval_s)
-    local taken = 0
     local snapshot <const> = require "slate.facts.snapshot"
-    while taken < samples or after and not snapshot.is_timed(before, after) and taken < samples + LATE_MOST do
-        require("slate.base.clock").sleep(step_s)
+    local taken, more_s = 0, 0
+    while taken < samples or more_s > 0 and taken < samples + snapshot.LATE_MOST do
+        require("slate.base.clock").sleep(taken < samples and step_s or math.max(step_s, more_s))
         after, message, code = self:snapshot(client)
         if not after then
             return nil, message, code
         end
-        taken = taken + 1
+        taken, more_s = taken + 1, snapshot.untimed_s(before, after)
         if snapshot.is_timed(observer.now, after) then
             observer:observe(after)
             if not interval_s and not starving.has_to_observe(observer) then

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Gives slate.console.view_list the views and overlays. A module is loaded when it is first shown: loading all would
---- delay the first paint.
+-- Gives slate.console.view_list the views and overlays. A module is loaded when it is first shown: loading all would
+-- delay the first paint.
 require("slate.console.view_list").set_modules({
     overview = function() return require "slate.console.views.overview" end,
     classes = function() return require "slate.console.views.classes" end,

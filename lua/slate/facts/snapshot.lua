@@ -30,6 +30,9 @@ local stats = require "slate.facts.stats"
 local M = {}
 
 M.SCHEMA = "slate/snapshot/1"
+--- So many more samples follow the last one of a series while the time of its figures is too uncertain for rates, each
+-- after `untimed_s`.
+M.LATE_MOST = 3
 
 local CLASS_MOST <const>, TIME_END_S <const> = 255, 1e11
 local UPTIME_ERROR_S <const>, ERROR_RATIO <const> = 1, 1 / 10
@@ -87,11 +90,16 @@ function M.set_time(one, before, sent_s, received_s)
     one.time_s, one.time_error_s = (sent_s + received_s) / 2, (received_s - sent_s) / 2
 end
 
---- True if the time between two snapshots is known to a tenth, so that rates mean something. Replies that are equally
--- late err by the same.
-function M.is_timed(before, after)
+--- The seconds until a snapshot like the later one has a time since the earlier one that is known to a tenth. Replies
+-- that are equally late err by the same.
+function M.untimed_s(before, after)
     local error_s = math.abs((after.time_error_s or 0) - (before.time_error_s or 0))
-    return error_s <= (after.time_s - before.time_s) * ERROR_RATIO
+    return math.max(0, error_s / ERROR_RATIO - (after.time_s - before.time_s))
+end
+
+--- True if the time between two snapshots is known to a tenth, so that rates mean something.
+function M.is_timed(before, after)
+    return M.untimed_s(before, after) == 0
 end
 
 --- Takes a snapshot of a server in one round trip.

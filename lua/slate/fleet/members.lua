@@ -49,11 +49,24 @@ local function sample(one)
     one.observer:observe(now)
 end
 
--- Takes further samples of all members, by slate.judge.starving: as long as any server needs them.
+-- The seconds until the rates of all members are known.
+local function untimed_s(members)
+    local more_s = 0
+    for _, one in ipairs(members) do
+        more_s = one.client and math.max(more_s, snapshot.untimed_s(one.before, one.now)) or more_s
+    end
+    return more_s
+end
+
+-- Takes further samples of all members, by slate.judge.starving: as long as any server needs them, or answered late.
 local function observe(members, interval_s)
     local samples, step_s = starving.samples_in(interval_s)
-    for _ = 1, interval_s == 0 and 0 or samples do
-        clock.sleep(step_s)
+    for taken = 1, interval_s == 0 and 0 or samples + snapshot.LATE_MOST do
+        local more_s = taken > samples and untimed_s(members) or step_s
+        if more_s == 0 then
+            return
+        end
+        clock.sleep(math.max(step_s, more_s))
         together.each(members, sample)
         local has_to_observe = interval_s ~= nil
         for _, one in ipairs(members) do

@@ -80,18 +80,20 @@ end
 
 local REST_S <const> = 0.01 -- of real time, in which other processes go on
 
--- Puts a clock that leaps over sleeps into the modules of a process; clock.leapt_s counts the seconds.
+-- Puts a clock that leaps over sleeps into the modules of a process; clock.leapt_s counts the seconds. Snapshots have
+-- times that pass in sleeps alone: a server that a busy machine makes late changes no rate.
 local function leap(require, clock, meanwhile)
     local modules <const> = require "slate.base.clock"
     local together <const> = require "slate.wire.together"
     local steady_s, time_s, sleep = modules.steady_s, modules.time_s, modules.sleep
     clock.leapt_s = clock.leapt_s or 0
+    clock.time_s = clock.time_s or time_s()
     function modules.steady_s() return steady_s() + clock.leapt_s end
-    function modules.time_s() return time_s() + clock.leapt_s end
+    function modules.time_s() return clock.time_s end
     function modules.sleep(seconds)
         local rest_s = together.is_task() and seconds or math.min(seconds, REST_S)
         sleep(rest_s)
-        clock.leapt_s = clock.leapt_s + seconds - rest_s
+        clock.leapt_s, clock.time_s = clock.leapt_s + seconds - rest_s, clock.time_s + seconds
         if meanwhile then
             meanwhile(seconds)
         end
