@@ -39,6 +39,12 @@ describe("the overview", function()
         end
     end)
 
+    it("has a whole line of memory, however long its figures are", function()
+        local model = screens.look("memcached-1.4.25", 2)
+        model.now.general.bytes, model.now.general.limit_maxbytes = 703 * 1024 + 400, 1000 << 20
+        assert.truthy(draw(model):find("items 703%.4 KiB %[%S+%] of 1000 MiB, slack [%d.]+ %a*B\n"), draw(model))
+    end)
+
     it("gives the room of good lines to classes on a small screen, while a class starves", function()
         local model = screens.look("memcached-1.4.25", 2)
         assert.is_false(shows(draw(model), "○ ok"))

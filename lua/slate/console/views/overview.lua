@@ -208,12 +208,14 @@ local function draw_memory(model, grid, area)
     local general, count, bytes = now.general, figure.count, units.bytes_in_words
     local limit, items = general.limit_maxbytes, server.item_bytes(now)
     local slack = question.waste(model).slack_bytes
-    local bar_x, bar = grid:text(y, x, cells.PLAIN, ("items %8s "):format(bytes(items))), area.width - 42
+    local bar_x = grid:text(y, x, cells.PLAIN, ("items %8s "):format(bytes(items)))
+    local behind = (" of %s, slack %s"):format(bytes(limit), bytes(slack))
+    local bar = math.min(area.width - 42, x + area.width - bar_x - #behind)
     if bar >= 10 and (limit or 0) > 0 then
         grid:bar(y, bar_x, bar, (items or 0) / limit, (slack or 0) / limit)
         bar_x = bar_x + bar
     end
-    grid:text(y, bar_x, cells.PLAIN, (" of %s, slack %s"):format(bytes(limit), bytes(slack)))
+    grid:text(y, bar_x, cells.PLAIN, behind)
     local sums, lines = sums_of(model), {}
     local in_classes = sums.classes and units.plural(sums.classes, "class", "classes") or "- classes"
     lines[1] = ("pages %6s in %s, pool %s   free chunks %s   items %s"):format(count(sums.pages), in_classes,
