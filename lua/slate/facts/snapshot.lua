@@ -35,7 +35,7 @@ M.SCHEMA = "slate/snapshot/1"
 M.LATE_MOST = 3
 
 local CLASS_MOST <const>, TIME_END_S <const> = 255, 1e11
-local UPTIME_ERROR_S <const>, ERROR_RATIO <const> = 1, 1 / 10
+local UPTIME_ERROR_S <const>, ERROR_RATIO <const> = 1, 1 / 4
 local KEY_ORDER <const> = {
     "schema", "time_s", "server", "version", "slated", "role", "store", "pages_limit", "pages_free", "id", "general",
     "settings", "classes", "totals", "changes",
@@ -90,14 +90,14 @@ function M.set_time(one, before, sent_s, received_s)
     one.time_s, one.time_error_s = (sent_s + received_s) / 2, (received_s - sent_s) / 2
 end
 
---- The seconds until a snapshot like the later one has a time since the earlier one that is known to a tenth. Replies
+--- The seconds until a snapshot like the later one has a time since the earlier one that is known to a quarter. Replies
 -- that are equally late err by the same.
 function M.untimed_s(before, after)
     local error_s = math.abs((after.time_error_s or 0) - (before.time_error_s or 0))
     return math.max(0, error_s / ERROR_RATIO - (after.time_s - before.time_s))
 end
 
---- True if the time between two snapshots is known to a tenth, so that rates mean something.
+--- True if the time between two snapshots is known to a quarter, so that rates mean something.
 function M.is_timed(before, after)
     return M.untimed_s(before, after) == 0
 end
