@@ -44,8 +44,8 @@ function Server:answer(line)
     if self.says and (change or not line:find("^stats")) then
         return self.says
     elseif line == "stats" then
-        return stats_of({ pid = 1, slabs_moved = self.slabs_moved, slab_reassign_running = 0,
-            limit_maxbytes = self.settings.maxbytes, total_items = 1 })
+        return stats_of({ pid = self.pid or 1, uptime = now_s // 1, slabs_moved = self.slabs_moved,
+            slab_reassign_running = 0, limit_maxbytes = self.settings.maxbytes, total_items = 1 })
     elseif line == "stats moves" and self.lost_from then -- a slated
         return stats_of({ evicted = self.lost_from + (self.lost or 0) })
     elseif line == "stats slabs" then
@@ -100,9 +100,9 @@ local function new_console(server, who)
         console.dropped, console.refused = console.dropped + (dropped or 0), console.refused + (refused or 0)
         one:observe(snapshots.make(now_s, { [4] = snapshots.class({ total_pages = 64 }),
             [12] = snapshots.class({ total_pages = 1 }) }, { cmd_get = console.gets, get_hits = console.hits,
-            time = now_s // 1, evictions = console.evictions, get_misses = console.gets - console.hits,
-            slab_reassign_busy_deletes = console.dropped, store_no_memory = console.refused },
-            { slab_reassign = true }))
+            pid = server.pid or 1, time = now_s // 1, evictions = console.evictions,
+            get_misses = console.gets - console.hits, slab_reassign_busy_deletes = console.dropped,
+            store_no_memory = console.refused }, { slab_reassign = true }))
         console.run()
     end
     -- Goes on until nothing is due for a while; returns the last message.
@@ -454,6 +454,39 @@ describe("a trial in slatetop", function()
         console.is_up = true
         pass(console, 1)
         assert.is_false(is_on())
+    end)
+
+    it("ends with a restart of the server, judges nothing, and takes back only what still stands", function()
+        for _, case in ipairs({ { "2", "slab_automove is 2 since the restart: nothing to take back" },
+            { "1", "automove mode ratio → off" } }) do
+            for _, is_seen in ipairs({ true, false }) do -- or the time is over before the first snapshot
+                local console, is_on = begin({ minutes = 1, evictions_pct = 20, hit_points = 1 })
+                pass(console, 30)
+                console.server.pid, console.server.settings.slab_automove = 2, case[1]
+                if is_seen then
+                    pass(console, 1, 1, 0)
+                else
+                    now_s = now_s + 60
+                    console.run()
+                end
+                assert.equal(("trial %s, the server restarted, and nothing is judged: %s"):format(is_on() and "x"
+                    or case[1] == "1" and "reverted" or "over", case[2]), console.acting.news)
+                assert.is_nil(console.acting.trial)
+                assert.equal(case[1] == "1" and "0" or "2", console.server.settings.slab_automove)
+                local of = audit.entries(console.text)[1]
+                assert.equal("restart", of.not_judged)
+                assert.equal("the server restarted meanwhile: not judged; slab_automove is "
+                    .. (case[1] == "1" and "still 1" or "2"), of.outcome)
+            end
+        end
+        local console = begin({ minutes = 1, evictions_pct = 20, hit_points = 1 })
+        console.acting:accept_trial()
+        console.begin({ { from = 4, to = 12, pages = 2 } }, { minutes = 1, evictions_pct = 0, hit_points = 0 })
+        console.server.pid, console.server.pages = 2, { [4] = 64, [12] = 1 }
+        pass(console, 1, 1, 0)
+        assert.truthy(console.acting.news:find("the pages are those of the server's start", 1, true),
+            console.acting.news)
+        assert.same({ [4] = 64, [12] = 1 }, console.server.pages)
     end)
 
     it("goes back when slatetop is left, or the user reads how to undo it", function()

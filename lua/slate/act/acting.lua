@@ -17,7 +17,8 @@ local talk = require "slate.act.talk"
 local M = {}
 
 local UNDO_MOST <const> = 16
-local PREFIXES <const> = { change = "", undo = "undo: ", redo = "redo: ", trial = "trial reverted: " }
+local RESTARTED <const> = "the server restarted, and nothing is judged"
+local PREFIXES <const> = { change = "", undo = "undo: ", redo = "redo: ", trial = "trial over: " }
 
 local Acting = {}
 Acting.__index = Acting
@@ -123,16 +124,19 @@ function Acting:do_step(client, run, i)
     local function progress(moved, wanted)
         run.progress = shown.progress(step, moved, wanted)
     end
-    local words, id, code, entry
-    if run.kind == "undo" or run.kind == "trial" then
-        local entries = run.taken.entries
-        words, id, code, entry = steps.take_back(context, client, entries[#entries - i + 1], run.taken.is_own, progress)
+    local words, id, code, entry, is_restarted
+    local taken = run.taken and run.taken.entries[#run.taken.entries - i + 1]
+    if run.kind == "trial" then
+        words, id, code, entry, is_restarted = steps.end_trial(context, client, taken, self.trial.snapshot, progress)
+        self.trial.why = is_restarted and RESTARTED or self.trial.why
+    elseif run.kind == "undo" then
+        words, id, code, entry = steps.take_back(context, client, taken, run.taken.is_own, progress)
     else
         words, id, code, entry = steps.carry_out(context, client, step, nil, progress)
     end
     entry = words and code or entry
     run.done[#run.done + 1] = entry
-    local text = words and shown.done(step, entry, words) or id
+    local text = words and (is_restarted and not entry and words or shown.done(step, entry, words)) or id
     self:note(words and "you" or "alarm", text)
     return text, words ~= nil
 end
@@ -161,7 +165,7 @@ function Acting:end_change(run, is_complete, entry)
     end
     if is_complete and run.guards and entry then
         self.trial = { title = run.title, guards = run.guards, minutes = run.minutes, entry = entry,
-            before = run.before, begun_s = clock.steady_s() }
+            before = run.before, snapshot = run.snapshot, begun_s = clock.steady_s() }
     end
 end
 
@@ -184,7 +188,7 @@ function Acting:end_run()
     elseif is_complete then
         forget(self.undo, run.taken)
         if run.kind == "trial" then
-            text = ("trial reverted, %s: %s"):format(self.trial.why, text)
+            text = ("trial %s, %s: %s"):format(#run.done > 0 and "reverted" or "over", self.trial.why, text)
         else
             remember(self.redo, run.done, run.taken.title, run.group)
         end
@@ -240,7 +244,7 @@ function Acting:begin(kind, changes, who, is_up, terms, curves)
         and prediction.of_moves(self.observer, curves, shown.moves(list)) or nil
     if terms.minutes > 0 then
         run.guards, run.minutes = bounds.guards_of_terms(terms.evictions_pct, terms.hit_points), terms.minutes
-        run.before = before
+        run.before, run.snapshot = before, self.observer.now
     end
     return true
 end
@@ -309,7 +313,9 @@ end
 -- Why a trial has to end, in a sentence; nil while it goes on.
 function Acting:why_over(trial)
     local now_s, for_s = clock.steady_s(), trial.minutes * 60
-    if now_s - trial.begun_s >= for_s then
+    if trial.snapshot and snapshot.is_restart(trial.snapshot, self.observer.now) then
+        return RESTARTED
+    elseif now_s - trial.begun_s >= for_s then
         return ("%d min are over"):format(trial.minutes)
     end
     local from_s = bounds.guards_judged_from_s(trial.begun_s, for_s, now_s)
@@ -324,8 +330,7 @@ function Acting:watch_trial(is_up)
     end
     trial.why = trial.why or self:why_over(trial)
     if trial.why and is_up then
-        local list, message = way_back(trial.entry.entries, self.observer.now)
-        trial.entry.is_own = true
+        local list, message = way_back(trial.entry.entries)
         if list then
             self:start("trial", list, trial.entry, shown.title(list))
         else -- the operator has to take the trial back

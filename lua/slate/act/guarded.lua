@@ -3,6 +3,7 @@
 -- share this.
 local clock = require "slate.base.clock"
 local bounds = require "slate.judge.bounds"
+local snapshot = require "slate.facts.snapshot"
 
 local M = {}
 
@@ -11,33 +12,55 @@ function M.overview_between(before, now)
     return require("slate.judge.view").overview(now, require("slate.facts.snapshot").rates(before, now))
 end
 
---- Watches a server that was just changed, for options.for_s with a sample each options.interval_s, and compares it
--- with `base`, an overview from before. Ends when one of options.guards is crossed. Returns the overview since the
--- change and the sentence of a crossed guard (nil without one); or nil, message, code.
-function M.watch(context, client, base, options)
-    local first, message, code = context:snapshot(client)
-    if not first then
-        return nil, message, code
+-- A function that takes snapshots. Where the connection breaks, it waits for the server until until_s, and goes on over
+-- another connection; it returns nil, message, code if the server does not come back.
+local function sampler(context, client, until_s, interval_s)
+    return function()
+        local now, message, code = context:snapshot(client)
+        if not now then
+            context:print_note(message .. ": waiting for the server until the time is over")
+        end
+        while not now and clock.steady_s() < until_s do
+            clock.sleep(interval_s)
+            local other
+            other, message, code = context:open()
+            if other then
+                client = other
+                now, message, code = context:snapshot(client)
+            end
+        end
+        return now, message, code
     end
-    local until_s, lately, last = clock.steady_s() + options.for_s, { first }, nil
-    while clock.steady_s() < until_s do
-        clock.sleep(math.min(options.interval_s, math.max(0.01, until_s - clock.steady_s())))
-        local now
-        now, message, code = context:snapshot(client)
+end
+
+--- Watches a server that was just changed, for options.for_s with a sample each options.interval_s, and compares it
+-- with `base`, an overview from before. Ends when one of options.guards is crossed, or when the server was restarted
+-- since `before`, a snapshot from before the change. Returns the overview since the change (nil if too little was seen)
+-- and the sentence of why it ended (nil: the time is over); or nil, message, code.
+function M.watch(context, client, before, base, options)
+    local until_s, lately, first, last = clock.steady_s() + options.for_s, {}, nil, nil
+    local sample = sampler(context, client, until_s, options.interval_s)
+    while true do
+        local now, message, code = sample()
         if not now then
             return nil, message, code
+        elseif snapshot.is_restart(before, now) then
+            return last, "the server restarted", "no"
         end
-        last, lately[#lately + 1] = M.overview_between(first, now), now
+        first, lately[#lately + 1] = first or now, now
+        last = now ~= first and M.overview_between(first, now) or nil
         local from_s = bounds.guards_judged_from_s(first.time_s, options.for_s, now.time_s)
-        while from_s and lately[2].time_s <= from_s do
+        while from_s and #lately > 2 and lately[2].time_s <= from_s do
             table.remove(lately, 1)
         end
-        local sentence = from_s and bounds.first_guard_crossed(options.guards, base, M.overview_between(lately[1], now))
-        if sentence then
+        local sentence = last and from_s
+            and bounds.first_guard_crossed(options.guards, base, M.overview_between(lately[1], now))
+        local left_s = until_s - clock.steady_s()
+        if sentence or last and left_s <= 0 then
             return last, sentence
         end
+        clock.sleep(math.min(options.interval_s, math.max(0.01, left_s)))
     end
-    return last
 end
 
 --- Carries steps out, one after the other. Appends the entries of the record to `done`, for the way back, also when a
@@ -56,15 +79,16 @@ function M.carry_out(context, client, list, done)
     return sentences
 end
 
---- Takes back the changes in `done`, entries of the record, the last first. Returns the number of failures.
-function M.go_back(context, client, done)
-    local failed = 0
+--- Takes back the changes in `done`, entries of the record, the last first; after a restart of the server since the
+-- snapshot `before`, only what still stands. Returns the number of failures, and whether the server was restarted.
+function M.go_back(context, client, done, before)
+    local steps, failed, is_restarted = require "slate.act.steps", 0, false
     for i = #done, 1, -1 do
-        local words, problem = require("slate.act.steps").take_back(context, client, done[i], true)
-        context:print_note(words and "back: " .. words or "not taken back: " .. problem)
-        failed = failed + (words and 0 or 1)
+        local words, problem, _, _, was_restarted = steps.end_trial(context, client, done[i], before)
+        context:print_note(words and (was_restarted and words or "back: " .. words) or "not taken back: " .. problem)
+        failed, is_restarted = failed + (words and 0 or 1), is_restarted or was_restarted or false
     end
-    return failed
+    return failed, is_restarted
 end
 
 return M

@@ -12,6 +12,7 @@ local runtime = require "slate.facts.runtime"
 local settings = require "slate.facts.settings"
 local settings_change = require "slate.facts.settings_change"
 local snapshot = require "slate.facts.snapshot"
+local verdict = require "slate.judge.verdict"
 
 local M = {}
 
@@ -192,6 +193,22 @@ function M.check_back(context, client, entry, force)
     return step
 end
 
+--- What a restart of the server has left of an entry of the record: words, and true if the entry still stands; or nil,
+-- message, code.
+function M.left_by_restart(context, client, entry)
+    if not entry.name then
+        local what = entry.what == "move" and "pages" or "chunk sizes"
+        return ("the %s are those of the server's start"):format(what), false
+    end
+    local values, message, code = runtime.read(client, context.who)
+    if not values then
+        return nil, message, code
+    end
+    local now = settings.value(values, entry.name, tostring(entry.is)) or "not known"
+    local stands = settings.same(entry.name, tostring(entry.is), now)
+    return ("%s is %s%s"):format(entry.name, stands and "still " or "", now), stands
+end
+
 --- Takes an entry of the record back: as carry_out.
 function M.take_back(context, client, entry, force, progress)
     local step, message, code = M.check_back(context, client, entry, force)
@@ -199,6 +216,30 @@ function M.take_back(context, client, entry, force, progress)
         return nil, message, code
     end
     return M.carry_out(context, client, step, entry.id, progress)
+end
+
+--- Takes back an entry of a trial, even if another client changed the setting since. After a restart of the server
+-- since the snapshot `before`, only what still stands; the record says that nothing was judged. Returns as carry_out,
+-- and true after a restart.
+function M.end_trial(context, client, entry, before, progress)
+    local general, message, code = M.general(client)
+    if not general then
+        return nil, message, code
+    elseif not (before and snapshot.is_restart(before, { general = general })) then
+        return M.take_back(context, client, entry, true, progress)
+    end
+    local left, stands, why = M.left_by_restart(context, client, entry)
+    if not left then
+        return nil, stands, why
+    end
+    local found = { not_judged = "restart" }
+    found.words = ("%s; %s"):format(verdict.verdict_words(found), left)
+    audit.note_outcome(context, entry.id, found)
+    if not stands then
+        return left .. " since the restart: nothing to take back", nil, nil, nil, true
+    end
+    local words, id, of = M.take_back(context, client, entry, true, progress)
+    return words, id, of, nil, true
 end
 
 return M

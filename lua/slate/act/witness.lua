@@ -80,12 +80,10 @@ end
 
 -- The settings that were changed, as they are after a restart: words. changes: { name, is }.
 local function settings_words(context, client, changes)
-    local settings = require "slate.facts.settings"
-    local values, parts = require("slate.facts.runtime").read(client, context.who), {}
-    for _, change in ipairs(values and changes or {}) do
-        local now = settings.value(values, change.name, tostring(change.is)) or "not known"
-        parts[#parts + 1] = ("; %s is %s%s"):format(change.name,
-            settings.same(change.name, tostring(change.is), now) and "still " or "", now)
+    local parts = {}
+    for _, change in ipairs(changes) do
+        local left = require("slate.act.steps").left_by_restart(context, client, change)
+        parts[#parts + 1] = left and "; " .. left
     end
     return table.concat(parts)
 end

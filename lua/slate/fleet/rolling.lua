@@ -88,7 +88,7 @@ local function change(context, client, row, list, options)
     if not now then
         return nil, before, rates
     end
-    row.before = require("slate.judge.view").overview(now, rates)
+    row.snapshot, row.before = now, require("slate.judge.view").overview(now, rates)
     local sentences, message, code = guarded.carry_out(context, client, list, row.done)
     if not sentences then
         return nil, message, code
@@ -99,20 +99,17 @@ local function change(context, client, row, list, options)
     if not noted then
         return nil, message, code
     end
-    local last, sentence, why = guarded.watch(context, client, row.before, options)
-    if not last then
-        return nil, sentence, why
-    end
+    local last, sentence, why = guarded.watch(context, client, now, row.before, options)
     row.during = last
-    if sentence then
-        return nil, sentence, "guard"
+    if not last or sentence then
+        return nil, sentence, why or "guard"
     end
     return true
 end
 
 -- Puts a server back over a new connection: the state of the old one is unknown. Returns the number of changes that
--- could not be taken back.
-local function put_back(context, done)
+-- could not be taken back. before: a snapshot from before them.
+local function put_back(context, done, before)
     if #done == 0 then
         return 0
     end
@@ -122,7 +119,7 @@ local function put_back(context, done)
         context:print_note("it could not be put back: " .. message)
         return #done
     end
-    local failed = guarded.go_back(context, client, done)
+    local failed = guarded.go_back(context, client, done, before)
     client:close()
     return failed
 end
@@ -138,12 +135,12 @@ local function turn(context, list, options)
     local finished, ok, why, why_code = pcall(change, context, client, row, list, options)
     client:close()
     if finished and ok then
-        row.state = #row.done > 0 and "changed" or "unchanged"
+        row.state, row.snapshot = #row.done > 0 and "changed" or "unchanged", nil
         return row
     end
     local changed = #row.done
-    local left = put_back(context, row.done)
-    row.done = left > 0 and row.done or {}
+    local left = put_back(context, row.done, row.snapshot)
+    row.done, row.snapshot = left > 0 and row.done or {}, nil
     if not finished then
         error(ok, 0)
     end

@@ -50,8 +50,8 @@ local function report(context, base, last, words)
             row("out of memory/s", "out_of_memory_per_s", units.rate) }), words, "\n")
 end
 
--- Makes the changes, and watches the guards to the end; raises for an interrupt.
-local function try(context, client, parsed, base, done)
+-- Makes the changes, and watches the guards to the end; raises for an interrupt. before: a snapshot from before.
+local function try(context, client, parsed, before, base, done)
     local list = {}
     for i, pair in ipairs(parsed.settings) do
         list[i] = { kind = "set", name = pair.name, value = pair.value }
@@ -60,7 +60,7 @@ local function try(context, client, parsed, base, done)
     if not ok then
         return nil, message, code
     end
-    return guarded.watch(context, client, base, { guards = guards_of(parsed),
+    return guarded.watch(context, client, before, base, { guards = guards_of(parsed),
         for_s = parsed.for_s or DEFAULT_FOR_S, interval_s = parsed.interval or 1 })
 end
 
@@ -73,7 +73,7 @@ function M.run(context, parsed)
     local now, _, rates = must(context:pair(client, math.min(limits.lately_s, parsed.for_s or DEFAULT_FOR_S)))
     local base = require("slate.judge.view").overview(now, rates)
     local done = {}
-    local finished, last, sentence, why = pcall(try, context, client, parsed, base, done)
+    local finished, last, sentence, why = pcall(try, context, client, parsed, now, base, done)
     if finished and last and not sentence and parsed.keep then
         report(context, base, last, over_in_words(parsed, base, last) .. ": the settings stay")
         return 0
@@ -89,9 +89,12 @@ function M.run(context, parsed)
         return nil, ("%s could not be taken back: %s; slatectl undo does it when the server answers again, unless it "
             .. "was restarted"):format(table.concat(names, ", "), message), code
     end
-    local failed = guarded.go_back(context, other, done)
+    local failed, is_restarted = guarded.go_back(context, other, done, now)
     if not finished then
         error(last, 0)
+    elseif is_restarted then
+        report(context, base, last, "the server restarted, and nothing is judged: its settings are those of its start")
+        return 1
     elseif not last then
         return nil, sentence, why
     end
