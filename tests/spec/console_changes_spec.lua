@@ -71,6 +71,15 @@ end
 local HERE <const> = '"server":"cache7:11211",'
 
 describe("slatetop's changes", function()
+    it("tell the judges which predictions of moves to this server came true before", function()
+        local one = console()
+        record(one, 1, HERE .. '"what":"move","src":4,"dst":5,"pages":1')
+        record(one, 2, HERE .. '"what":"outcome","of":1,"words":"hits","predicted_change":0.02,"predicted_least":0.01,'
+            .. '"predicted_most":0.03,"hit_ratio_before":0.5,"hit_ratio_after":0.5')
+        one.run()
+        assert.same({ { time_s = 1, is_within = false } }, one.model.observer.judged_moves)
+    end)
+
     it("are sent, verified, reported, on record, and taken back", function()
         local one = console()
         assert.is_true(one.begin("change", LOUDER))

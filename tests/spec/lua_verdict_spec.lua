@@ -220,6 +220,24 @@ describe("the accuracy of predictions", function()
         assert.same({ predictions = 10, median = 0.05, p90 = 0.09, within = 3, left_out = 2 },
             audit.accuracy(entries))
     end)
+
+    it("of memory and policies is what slated compared itself", function()
+        local lines = {}
+        for i, told in ipairs({ "maxbytes 67108864 to 134217728: 0.7000 expected with a band of 0.0200, "
+            .. "0.6500 before, 0.6900 came: within", "policy s3fifo to lru: 0.6000 expected with a band of 0.0100, "
+            .. "0.7000 before, 0.6200 came: beyond", "nonsense" }) do
+            for name, text in pairs({ time = "100." .. i, who = "tuner", what = "prediction", is = told }) do
+                lines[#lines + 1] = ("STAT %d:%s %s"):format(i, name, text)
+            end
+        end
+        local list = require("slate.facts.changes").compared({ stats = function() return lines end })
+        assert.equal(2, #list)
+        assert.same({ "maxbytes", "67108864", "134217728" }, { list[1].name, list[1].was, list[1].is })
+        assert.near(0.04, list[1].measured_change, 1e-9)
+        local audit = require "slate.facts.audit"
+        assert.equal(1, audit.accuracy({ list[1] }).within)
+        assert.same({ 1, 0 }, { audit.accuracy({ list[2] }).predictions, audit.accuracy({ list[2] }).within })
+    end)
 end)
 
 describe("a predicted move", function()

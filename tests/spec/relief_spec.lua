@@ -153,6 +153,33 @@ describe("a class that starves and that is read", function()
         assert.truthy(TOLD_BY["slatectl advise pages"](one):find("is not known: fewer than 1000 reads", 1, true))
     end)
 
+    for who, tell in pairs(TOLD_BY) do
+        it("is advised no pages with items after wrong predictions of moves, by " .. who, function()
+            local function told(came_true, started_s)
+                local one = seen(load_of(2000, 3000, 500))
+                one.now.general.time = started_s + one.now.general.uptime
+                one.judged_moves, one.page_plan, one.advised = {}, nil, nil
+                for i = 1, 2 do one.judged_moves[i] = { time_s = 500, is_within = i <= came_true } end
+                one:plan()
+                return tell(one)
+            end
+            local text = told(0, 499)
+            assert.truthy(text:find("class 17 evicts items after 7s, but 0 of 2 earlier predictions of moves on this "
+                .. "server came true (19 of 20 should): nothing is advised by new ones", 1, true), text)
+            assert.is_nil(text:find("press m", 1, true) or text:find("slatectl move", 1, true), text)
+            for _, trusted in ipairs({ told(1, 499), told(0, 501) }) do
+                assert.is_nil(trusted:find("earlier predictions", 1, true), trusted)
+            end
+        end)
+    end
+
+    it("is advised free pages all the same, which cost nothing", function()
+        local one = seen(load_of(2000, 3000, 500))
+        one.rows[1].free_pages = 6
+        one.judged_moves, one.page_plan, one.advised = { { time_s = 1 }, { time_s = 1 } }, nil, nil
+        assert.equal(1, #one:plan().advised)
+    end)
+
     it("is predicted as on a memcached after failed predictions of its server, whose curves are not used", function()
         local function change(curves, one)
             return relief.plan(one or seen(READ), curves)[1].made.hit_ratio_change

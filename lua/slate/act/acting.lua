@@ -60,6 +60,7 @@ function Acting:end_outcome()
         one.found.predicted = one.predicted
         self:note("you", ("%s: %s"):format(one.title, one.found.words))
         audit.note_outcome(self:context(), one.id, one.found)
+        self.observer.judged_moves = audit.judged_moves(self.record.read(), self.server)
     end
 end
 

@@ -192,6 +192,7 @@ function Context:pair(client, interval_s)
         return before, message, code
     end
     local observer, after = require("slate.judge.view").observer(), nil
+    observer.judged_moves = require("slate.facts.audit").judged_moves_on_record(self.server.name)
     local starving <const> = require "slate.judge.starving"
     observer:observe(before)
     local samples, step_s = starving.samples_in(interval_s)

@@ -104,6 +104,11 @@ end
 --- Does what is due on a connection (of slate.console.connection), which hands the replies back. True when the server
 --- was changed, and should be refreshed.
 function Changes:step(connection, now_s)
+    local observer = self.model.observer
+    if observer and not observer.judged_moves then -- advice of moves rests on those before
+        observer.judged_moves = require("slate.facts.audit").judged_moves(record_of(self.audit_path).read(),
+            self.model.server)
+    end
     if not has(self, "run", "trial", "outcome") then
         return false
     end

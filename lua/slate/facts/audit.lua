@@ -128,6 +128,20 @@ end
 
 local DEVIATIONS <const> = 1.96 -- 19 of 20 values of a normal distribution are so near to the mean
 
+-- Whether an outcome was between the least and the most predicted, but for the error of measuring it; then how far the
+-- prediction was off. nil without a prediction or an outcome; nil, true where the effect is unknown.
+local function came_true(entry)
+    local predicted, measured = tonumber(entry.predicted_change), tonumber(entry.measured_change)
+    local least, most = tonumber(entry.predicted_least), tonumber(entry.predicted_most)
+    if entry.not_judged or measured and entry.drift then
+        return nil, predicted and true
+    elseif predicted and measured then
+        local chance = DEVIATIONS * (tonumber(entry.measured_error) or 0)
+        return (least and most and measured >= least - chance and measured <= most + chance) == true,
+            math.abs(predicted - measured)
+    end
+end
+
 --- The accuracy of predictions, from the entries with a prediction and an outcome. It leaves out changes that were not
 -- judged, and hit ratios that moved before the change already: the effect is unknown. { predictions (a count), median,
 -- p90 (errors of the hit ratio), within (how many outcomes were between the least and the most predicted, but for the
@@ -136,14 +150,11 @@ local DEVIATIONS <const> = 1.96 -- 19 of 20 values of a normal distribution are 
 function M.accuracy(entries)
     local off, within, left_out = {}, 0, 0
     for _, entry in ipairs(entries) do
-        local predicted, measured = tonumber(entry.predicted_change), tonumber(entry.measured_change)
-        local least, most = tonumber(entry.predicted_least), tonumber(entry.predicted_most)
-        local is_left_out = entry.not_judged or measured and entry.drift
-        left_out = left_out + (predicted and is_left_out and 1 or 0)
-        if predicted and measured and not is_left_out then
-            off[#off + 1] = math.abs(predicted - measured)
-            local chance = DEVIATIONS * (tonumber(entry.measured_error) or 0)
-            within = within + (least and most and measured >= least - chance and measured <= most + chance and 1 or 0)
+        local is_within, error_ratio = came_true(entry)
+        if is_within ~= nil then
+            off[#off + 1], within = error_ratio, within + (is_within and 1 or 0)
+        else
+            left_out = left_out + (error_ratio and 1 or 0)
         end
     end
     table.sort(off)
@@ -152,6 +163,26 @@ function M.accuracy(entries)
     end
     return { predictions = #off, median = quantile(0.5), p90 = quantile(0.9), within = #off > 0 and within or nil,
         left_out = left_out }
+end
+
+--- The predictions of page moves to a server that are judged on record: a list of { time_s, is_within }. text: of the
+-- record.
+function M.judged_moves(text, server)
+    local list = {}
+    for _, entry in ipairs(text:find('"predicted_change"', 1, true) and M.entries(text) or {}) do
+        local is_within = came_true(entry)
+        if entry.what == "move" and entry.server == server and is_within ~= nil then
+            list[#list + 1] = { time_s = entry.time_s, is_within = is_within }
+        end
+    end
+    return list
+end
+
+--- The same of the record in the environment's place; empty if there is none.
+function M.judged_moves_on_record(server)
+    local input, path = require "slate.base.input", M.path()
+    local text = path and input.kind(path) ~= "device" and input.read(path)
+    return text and M.judged_moves(text, server) or {}
 end
 
 local KEY_ORDER <const> = { "schema", "id", "time_s", "who", "server", "what", "of" }

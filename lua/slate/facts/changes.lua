@@ -23,6 +23,25 @@ function M.after(client, number)
     return list, last
 end
 
+local COMPARED <const> = "^(%l+) (%S+) to (%S+): ([%d.]+) expected with a band of ([%d.]+), ([%d.]+) before, "
+    .. "([%d.]+) came"
+
+--- The changes of the memory limit and of the cache's policy since the start of a slated, of which it has compared the
+-- prediction with the hits that came: entries of slate.facts.audit.entries; or nil, message, code.
+function M.compared(client)
+    local list, message, code = M.after(client, 0)
+    local entries = {}
+    for _, row in ipairs(list or {}) do
+        local name, was, is, expected, band, before, came = row.is:match(COMPARED)
+        expected, before, came = tonumber(expected), tonumber(before), tonumber(came)
+        entries[#entries + 1] = row.what == "prediction" and expected and { what = "set", name = name, was = was,
+            is = is, time_s = row.time_s, predicted_change = expected - before,
+            predicted_least = expected - band - before, predicted_most = expected + band - before,
+            measured_change = came - before } or nil
+    end
+    return list and entries, message, code
+end
+
 --- True if a value, as of a recording, is a list of such changes.
 function M.are_valid(list)
     for _, one in ipairs(type(list) == "table" and list or { false }) do

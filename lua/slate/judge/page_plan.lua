@@ -6,8 +6,9 @@
 -- of that so that a gain is sure; its donor is the class for which that is most. A class starves by the lives of its
 -- items, but pages help only if they bring hits: a class that no client reads evicts as before, and its donor loses.
 -- So a move is advised once a gain is predicted, and until that gain is gone; while no prediction is possible, by the
--- lives alone. A class that refuses stores gets pages at the price of hits, too, but no more than the refused items
--- need. A server that never evicts (-M) gives no page with live items: there only classes with whole free pages give.
+-- lives alone; after predictions of moves that did not come true, only if the pages are free. A class that refuses
+-- stores gets pages at the price of hits, too, but no more than the refused items need. A server that never evicts (-M)
+-- gives no page with live items: there only classes with whole free pages give.
 local limits = require "slate.judge.thresholds"
 local policy_curve = require "slate.base.policy_curve"
 local starving = require "slate.judge.starving"
@@ -53,7 +54,7 @@ end
 local function state_of(one, curves)
     local seen, _, seen_s = verdict.figures_seen(one, curves)
     local self = { one = one, curves = curves, seen = seen, seen_s = seen_s, given = {}, gain_of_page = {}, was = {},
-        never_evicts = never_evicts(one) }
+        never_evicts = never_evicts(one), failed = verdict.failed_moves(one) }
     for _, row in ipairs(one.rows) do
         local class = self.seen and self.seen.by_id[row.id]
         if (row.pages_delta or 0) <= 0 then -- else pages came: the advice is a new one
@@ -222,7 +223,8 @@ local function move_to(self, to)
         end
         count = count // 2
     until is_good or not made or count < 1
-    move.is_advised = move.refuses or not move.made or is_good
+    move.failed = move.pages > move.free_pages and self.failed or nil -- free pages cost nothing
+    move.is_advised = move.refuses or not move.failed and (not move.made or is_good)
     return move
 end
 
@@ -306,12 +308,12 @@ end
 
 --- The plan: a list of moves, { from, to, pages, row (of the class that gets them), refuses (it refuses stores),
 -- free_pages (whole ones of the donor), lifetime_s (how long the donor would keep its items with a page less), made
--- (what slate.judge.verdict predicts; if nil, `why` has the reason), is_advised }; those that are not advised come
--- last. And advised: the list of the others; sum: what all of these bring, as `made`, or nil; stuck: the rows of
--- classes that refuse stores while no class can give; never_evicts: the server refuses stores when full. one:
--- of slate.judge.view; curves: as for slate.judge.verdict, or nil. Writes into the rows which classes starve (starves;
--- lives_short where pages would bring nothing), which is first (is_worst) and the move to each (advised). Made once for
--- a snapshot and its curves.
+-- (what slate.judge.verdict predicts; if nil, `why` has the reason), failed (its failed_moves, if that counts here),
+-- is_advised }; those that are not advised come last. And advised: the list of the others; sum: what all of these
+-- bring, as `made`, or nil; stuck: the rows of classes that refuse stores while no class can give; never_evicts: the
+-- server refuses stores when full. one: of slate.judge.view; curves: as for slate.judge.verdict, or nil. Writes into
+-- the rows which classes starve (starves; lives_short where pages would bring nothing), which is first (is_worst) and
+-- the move to each (advised). Made once for a snapshot and its curves.
 function M.of(one, curves)
     local last = one.page_plan
     if not last or last.now ~= one.now or last.curves ~= curves then

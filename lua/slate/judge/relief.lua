@@ -76,10 +76,12 @@ function M.need_words(row, move)
         units.rate(row.mean_evicted_per_s), units.age(row.life_s), move.from, M.donor_has(move))
 end
 
---- A sentence: a class evicts early, but pages would not help. It has the predicted gain of the best move.
+--- A sentence: a class evicts early, but pages would not help. It has the predicted gain of the best move, or why that
+-- is not trusted.
 function M.no_use(move)
-    return ("class %d evicts items after %s, but %s of class %d would bring %s"):format(move.to,
-        units.age(move.row.life_s), units.plural(move.pages, "page"), move.from, verdict.prediction_words(move.made))
+    return ("class %d evicts items after %s, but %s"):format(move.to, units.age(move.row.life_s), move.failed
+        or ("%s of class %d would bring %s"):format(units.plural(move.pages, "page"), move.from,
+            verdict.prediction_words(move.made)))
 end
 
 -- What a move to a class that refuses stores costs, in words; nil if it costs no hits.
@@ -117,10 +119,14 @@ end
 --- The remedy if a move is not advised: words that continue the sentence of M.no_use, and the command to type.
 -- memory, policy: the results of M.memory and M.policy, or nil.
 function M.instead(one, move, memory, policy)
+    if move.failed then
+        return "the record has each", "slatectl audit --accuracy"
+    end
     local seen = verdict.figures_seen(one)
     local class = seen and seen.by_id[move.to]
     -- Even a class that starves has some hits, if clients read its items.
-    if class and class.stores_per_s > 0 and class.get_hits_per_s < limits.hardly_read_ratio * class.stores_per_s then
+    if class and class.stores_per_s > 0
+        and class.get_hits_per_s < limits.hardly_read_ratio * class.stores_per_s then
         return "its items are hardly ever read",
             ("store less of what class %d keeps, or for a shorter time"):format(move.to)
     elseif memory and memory.is_short then

@@ -101,15 +101,31 @@ local function probability_of_most(k, n, each)
     return sum
 end
 
---- A sentence: so few of the server's own predictions came true that no advice rests on new ones; nil if as many came
--- true as should, but for chance. curve: of slate.facts.sampled, of the whole cache.
-function M.failed_before(curve)
-    local made, came_true = curve.predictions or 0, curve.predictions_within or 0
+-- A sentence: so few predictions of a kind came true that no advice rests on new ones; nil if as many came true as
+-- should, but for chance.
+local function failed(made, came_true, kind)
     if made == 0 or probability_of_most(came_true, made, PREDICTIONS_TRUE) >= 1 - PREDICTIONS_TRUE then
         return nil
     end
-    return ("%d of %d earlier predictions of this server came true (19 of 20 should): nothing is advised by new ones")
-        :format(came_true, made)
+    return ("%d of %d earlier predictions of %s came true (19 of 20 should): nothing is advised by new ones"):format(
+        came_true, made, kind)
+end
+
+--- The sentence on predictions of memory and policies, which a slated counts since its start. curve: of
+-- slate.facts.sampled, of the whole cache.
+function M.failed_before(curve)
+    return failed(curve.predictions or 0, curve.predictions_within or 0, "this server")
+end
+
+--- The sentence on predictions of page moves since the server's start. one: of slate.judge.view.
+function M.failed_moves(one)
+    local started_s, made, came_true = one.now and snapshot.started_s(one.now.general), 0, 0
+    for _, found in ipairs(one.judged_moves or {}) do
+        if not started_s or found.time_s >= started_s then
+            made, came_true = made + 1, came_true + (found.is_within and 1 or 0)
+        end
+    end
+    return failed(made, came_true, "moves on this server")
 end
 
 --- The figures of a server's classes in the last ten seconds: its snapshot of now as slate.base.policy_core has it, the

@@ -228,8 +228,8 @@ Observer.__name = "slate.judge.view.observer"
 -- `classes`), reports_classes (of slate.facts.snapshot), knows_starving, youngest_s (of slate.judge.starving), over (of
 -- slate.judge.starving.held_over; may be nil), judge (of slate.judge.starving), past and recent (of
 -- slate.judge.verdict), incidents (of slate.judge.incident) and news (its sentences on the last snapshot),
--- automove (the mode in words; "" if the server does not report it) and curves (for slate.judge.page_plan; nil until a
--- caller sets them).
+-- automove (the mode in words; "" if the server does not report it); curves (for slate.judge.page_plan) and
+-- judged_moves (of slate.facts.audit) are nil until a caller sets them.
 function M.observer()
     return setmetatable({ judge = starving.judge(), past = verdict.past(),
         incidents = incident.watch(), recent = verdict.recent() }, Observer)

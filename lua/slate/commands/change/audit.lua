@@ -18,7 +18,8 @@ function M.declare(command)
     command:option("--kind", "Only changes of a kind: " .. table.concat(KINDS, ", ") .. "."):choices(KINDS)
         :argname("KIND")
     command:flag("--all", "Changes of all servers, also where one is named by --server or SLATE_SERVER.")
-    command:flag("--accuracy", "How far predictions of moves were off, over all selected changes.")
+    command:flag("--accuracy", "How far predictions of moves, memory and policies were off, over all selected "
+        .. "changes; memory and policies as the server has compared them since its start.")
 end
 
 local function what_of(entry)
@@ -81,22 +82,82 @@ local function list(context, entries, most, words)
     return 0
 end
 
-local function accuracy(context, entries, words)
-    local found, units = audit.accuracy(entries), require "slate.base.units"
+-- The kinds of predictions: the name in JSON, in words, and whether an entry is of the kind.
+local PREDICTED <const> = {
+    { "moves", "moves", function(entry) return entry.what == "move" end },
+    { "memory", "memory", function(entry) return entry.what == "set" and entry.name == "maxbytes" end },
+    { "policies", "policies", function(entry) return entry.what == "set" and entry.name == "policy" end },
+}
+
+-- The comparisons of memory and policies by the servers themselves, as further entries, and why a server has none.
+local function compared(context, parsed)
+    local all, why = {}, {}
+    for _, one in ipairs(parsed.kind and parsed.kind ~= "set" and {} or must(context:contexts_of({}))) do
+        local client, message = one:open()
+        local seen
+        if client then
+            seen, message = require("slate.facts.changes").compared(client)
+            client:close()
+        end
+        for _, entry in ipairs(seen or {}) do
+            entry.server, all[#all + 1] = one.server.name, entry
+        end
+        why[#why + 1] = not seen and ("%s: %s"):format(one.server.name, message) or nil
+    end
+    return (chosen(all, parsed)), why
+end
+
+-- How many changes of memory and policies on record no server has compared with their prediction.
+local function count_uncompared(entries, seen)
+    local count = 0
+    for _, entry in ipairs(entries) do
+        local is_predicted = PREDICTED[2][3](entry) or PREDICTED[3][3](entry)
+        for _, one in ipairs(seen) do
+            is_predicted = is_predicted and not (one.server == entry.server and one.name == entry.name
+                and one.is == tostring(entry.is) and one.time_s >= entry.time_s - 1)
+        end
+        count = count + (is_predicted and 1 or 0)
+    end
+    return count
+end
+
+local function accuracy_words(name, found)
+    local units = require "slate.base.units"
+    local words = found.predictions == 0 and "no prediction was compared with what came"
+        or ("%s; half were off by %.1f points of hits or less, nine of ten by %.1f; %d of %d came true between their "
+            .. "least and their most, where 19 of 20 are meant to"):format(units.plural(found.predictions,
+            "prediction"), found.median * 100, found.p90 * 100, found.within, found.predictions)
+    return ("%s: %s%s\n"):format(name, words, found.left_out > 0
+        and ("; %d left out: not judged, or hits rose or fell without the change"):format(found.left_out) or "")
+end
+
+local function accuracy(context, parsed, entries, words)
+    local seen, why = compared(context, parsed)
+    local uncompared, kinds = count_uncompared(entries, seen), {}
+    local all = table.move(entries, 1, #entries, #seen + 1, table.move(seen, 1, #seen, 1, {}))
+    for _, kind in ipairs(PREDICTED) do
+        local of_kind = {}
+        for _, entry in ipairs(all) do
+            of_kind[#of_kind + 1] = kind[3](entry) and entry or nil
+        end
+        kinds[kind[1]] = audit.accuracy(of_kind)
+    end
     if context.json then
+        local found = audit.accuracy(all)
+        found.kinds, found.uncompared = kinds, uncompared
         context:out_json("slate/accuracy/1", found)
         return 0
-    elseif found.predictions + found.left_out == 0 then
-        context:out("no prediction is on record: slatectl move ... --verdict makes one\n")
-    elseif found.predictions > 0 then
-        context:out(("%s; half were off by %.1f points of hits or less, nine of ten by %.1f; %d of %d came "
-            .. "true between their least and their most, where 19 of 20 are meant to\n"):format(
-            units.plural(found.predictions, "prediction"), found.median * 100, found.p90 * 100, found.within,
-            found.predictions))
     end
-    if found.left_out > 0 then
-        context:out(("%s left out: not judged, or hits rose or fell without the change\n"):format(
-            units.plural(found.left_out, "prediction")))
+    for _, kind in ipairs(PREDICTED) do
+        context:out(accuracy_words(kind[2], kinds[kind[1]]))
+    end
+    if uncompared > 0 then
+        context:out(("%s of memory or policies not compared: that takes four turnovers of the cache, a prediction "
+            .. "before the change, and no other change or restart meanwhile\n"):format(
+            require("slate.base.units").plural(uncompared, "change")))
+    end
+    for _, message in ipairs(why) do
+        context:print_note("memory and policies: " .. message)
     end
     context:out(words(#entries), "\n")
     return 0
@@ -112,7 +173,7 @@ function M.run(context, parsed)
         return scope(shown, #entries, servers, elsewhere)
     end
     if parsed.accuracy then
-        return accuracy(context, entries, words)
+        return accuracy(context, parsed, entries, words)
     end
     return list(context, entries, parsed.last or DEFAULT_LIST, words)
 end
