@@ -9,6 +9,7 @@ local record = require "slate.facts.record"
 local record_line = require "slate.facts.record_line"
 local snapshots = require "support.snapshots"
 local snapshot = require "slate.facts.snapshot"
+local story = require "slate.report.story"
 local view = require "slate.judge.view"
 
 local SEED <const> = math.tointeger(tonumber(os.getenv("SEED"))) or 1
@@ -192,18 +193,21 @@ describe("incidents", function()
     end)
 
     it("are a stall of nine seconds, but not a pause of the program that records", function()
-        local function paused(rate)
+        local function paused(rate, ...)
             return changed(function(state, since_s)
                 if since_s < 9 then
                     state.answers, state.rate = false, rate
                 end
                 return state
-            end, 2000, 0.77)
+            end, 2000, 0.77, ...)
         end
         local watch, news = watched(paused(0), 130)
         assert.same({ 9, "the server answered no request for 9s" }, { news[1][1] - 100, news[1][2] })
         assert.near(0.77 * 2000 * 9, watch.list[1].cost_hits, 1000)
         assert.equal("", words((watched(paused(2000), 130))))
+        watch = watched(paused(0, 0.4), 130) -- one second alone may have as few requests
+        assert.truthy(words(watch):find("the server answered no request for %d+s"), words(watch))
+        assert.equal("", words((watched(paused(2000, 0.4), 130))))
     end)
 
     it("are a restart, with its items and its hits", function()
@@ -216,6 +220,17 @@ describe("incidents", function()
         assert.truthy(news[2][2]:find("^hits fell from 77%%"))
         assert.near(0.77 * 2000 * 30, watch.list[1].cost_hits, 4000)
         assert.equal(1, #watch.list, words(watch))
+    end)
+
+    it("are a restart after which clients stay away, with the hits that they miss", function()
+        local watch, news = watched(changed(function(state, since_s)
+            state.restart, state.rate, state.items = since_s == 0, since_s < 3 and 0 or 100, 1000
+            return state
+        end, 2000, 0.77), 160)
+        assert.same({ "restart", "traffic" }, { watch.list[1].name, (watch.list[2] or {}).name })
+        assert.equal(10, news[2][1] - 100)
+        assert.truthy(news[2][2]:find("^requests fell from 2%d%d%d to %d+ a second$"), news[2][2])
+        assert.near(0.77 * 1900 * 50, watch.list[2].cost_hits, 8000)
     end)
 
     it("are none where a server does not report the figure, or its clock was set back", function()
@@ -287,7 +302,7 @@ describe("incidents", function()
     it("are findings of a live server for a minute, and lead the history by their cost", function()
         local one, observer, list = server(changed(function(state, since_s)
             state.flush = since_s == 0 and 1 or 0
-            state.ratio = since_s < 60 and 0.5 or 0.77
+            state.ratio = since_s < 3 and 0.1 or since_s < 60 and 0.5 or 0.77
             return state
         end, 2000, 0.77)), view.observer(), {}
         local lasts_s = 0
@@ -297,6 +312,7 @@ describe("incidents", function()
             observer:observe(now)
             for _, finding in ipairs(doctor.findings(attention.known_of(observer))) do
                 lasts_s = lasts_s + (finding.name == "flush" and 1 or 0)
+                assert.not_equal("hits_fell", finding.name, "the flush has its fall of hits")
             end
         end
         assert.is_true(lasts_s >= 60 and lasts_s <= 70, lasts_s)
@@ -306,7 +322,7 @@ describe("incidents", function()
             return known.now.time_s == list[50].time_s and { refusal } or {}
         end, { { time_s = list[49].time_s, what = "1 page moved", who = "eve@web1", id = 2 } }))
         assert.same({ "flush", "out_of_memory" }, { found[1].name, found[2].name })
-        assert.near(0.27 * 2000 * 60, found[1].cost_hits, 3000)
+        assert.near(0.27 * 2000 * 60 + 0.4 * 2000 * 3, found[1].cost_hits, 3000)
         assert.equal("about 40 hits lost; at the moment of change 2: 1 page moved, by eve@web1",
             history.about(found[2]))
         assert.is_nil(found[1].change)
@@ -315,6 +331,32 @@ describe("incidents", function()
         assert.truthy(todo_of():find("^find the client"))
         flush.who = "bob@web2"
         assert.equal("ask the author; -F forbids flush_all", todo_of())
+    end)
+
+    it("of hits and items that come with a change name the way back, and a restart its settings", function()
+        local one, list = server(changed(function(state, since_s)
+            state.items, state.restart = since_s < 60 and 5e4 or 1e5, since_s == 60
+            return state
+        end, 2000, 0.77)), {}
+        for _ = 0, 170 do
+            list[#list + 1] = one:sample()
+            list[#list].settings = { maxbytes = one.t > 100 and one.t < 161 and 32 or 64, oldest = 0 }
+        end
+        local set = { id = 3, time_s = list[101].time_s - 0.5, server = "here", what = "set", name = "maxbytes",
+            was = 64, is = 32, who = "eve@web1" }
+        local function told(entries)
+            local texts = {}
+            for _, found in ipairs(history.of(list, function() return {} end, story.changes(list, entries))) do
+                texts[found.name] = ("%s -> %s"):format(history.about(found):gsub("^.*; ", ""), found.todo)
+            end
+            return texts
+        end
+        local found = told({ set })
+        assert.equal("at the moment of change 3: maxbytes: 64 → 32, by eve@web1 -> if the change did it: "
+            .. "slatectl undo 3", found.items_fell)
+        assert.truthy(found.restart:find("at the moment of a change: maxbytes: 32 → 64, by the restart -> ", 1, true),
+            found.restart)
+        assert.truthy(told({}).items_fell:find("by an unknown author -> items were deleted", 1, true))
     end)
 
     it("leave the changes that are tied to none as notes, an author's page moves at one time as one", function()

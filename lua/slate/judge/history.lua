@@ -80,6 +80,16 @@ local function rank_of(episode)
     return SEVERITIES[episode.severity] / 3, episode.last_s - episode.first_s
 end
 
+-- What to do about an incident that is tied to a change; nil: what is done without.
+local function todo_of(episode, change)
+    if episode.name == "flush" then
+        return change.name == "flush_all" and change.who and "ask the author; -F forbids flush_all"
+    elseif episode.name == "items_fell" or episode.name == "hits_fell" then
+        return change.id and ("if the change did it: slatectl undo %d"):format(change.id)
+            or change.who and "if the change did it, ask its author"
+    end
+end
+
 -- Ties an incident to the change made at that moment: a flush to its own record, else to the last one before it, or in
 -- the same snapshot.
 local function tie_to_change(episode, changes, first_s)
@@ -88,9 +98,7 @@ local function tie_to_change(episode, changes, first_s)
         if episode.name == "flush" and (episode.change or {}).name == "flush_all" and change.name ~= "flush_all" then
             break
         elseif since_s <= limits.lately_s and change.time_s <= (episode.found_s or episode.first_s) + first_s then
-            episode.change = change
-            episode.todo = change.name == "flush_all" and change.who and episode.name == "flush"
-                and "ask the author; -F forbids flush_all" or episode.todo
+            episode.change, episode.todo = change, todo_of(episode, change) or episode.todo
         end
     end
 end
@@ -130,7 +138,8 @@ end
 local function note_of(change, since_s)
     return { name = "change", severity = "note", what = ("%s, by %s"):format(change.what, change.who or NOBODY),
         who = change.who, first_s = since_s, last_s = since_s, samples = 1,
-        todo = change.who and "if nobody expected it, ask the author"
+        todo = change.is_of_start and "if nobody expected it, look at the command line of the start"
+            or change.who and "if nobody expected it, ask the author"
             or "find the author: slated names authors (slatectl stats audit); memcached does not" }
 end
 

@@ -231,16 +231,27 @@ local function begin(self, name, from_s, to_s, usual)
     return one
 end
 
+local function begin_fall(self, news, name, from_s, usual, was, is)
+    local one = begin(self, name, from_s, self.steps[#self.steps].time_s, usual)
+    one.was, one.is = was, is
+    one.hits_is = name == "hits_fell" and is or nil
+    news[#news + 1] = M.title(one)
+end
+
 local function find_falls(self, news)
-    local step = self.steps[#self.steps]
     for _, name in ipairs({ "items_fell", "hits_fell", "traffic" }) do
         local was, is, usual, from_s = fell(self, name)
         if was and (name == "traffic" or not cause_of(self)) then
-            local one = begin(self, name, from_s, step.time_s, usual)
-            one.was, one.is = was, is
-            one.hits_is = name == "hits_fell" and is or nil
-            news[#news + 1] = M.title(one)
+            begin_fall(self, news, name, from_s, usual, was, is)
         end
+    end
+end
+
+-- Clients that a restart lost: the first seconds after it against what was usual before it.
+local function find_lost_clients(self, restart, news)
+    local was, is = fall_of("traffic", restart.usual, together(self.steps, 1, #self.steps))
+    if was then
+        begin_fall(self, news, "traffic", restart.to_s, restart.usual, was, is)
     end
 end
 
@@ -253,7 +264,9 @@ local function find_stall(self, last, step, news)
     if late_s < limits.stall_least_s or not own_s or own_s + 1 < late_s or not step.requests then
         return
     end
-    local was, is = fall_of("traffic", usual, step)
+    -- The mean over a long step varies less than that over a short one.
+    local variance_of_step = usual.rate_variance * usual.step_s / step.seconds
+    local was, is = fall_of("traffic", setmetatable({ rate_variance = variance_of_step }, { __index = usual }), step)
     local stalled_s = was and step.seconds * (1 - is / was) or 0
     if stalled_s >= limits.stall_least_s then
         local one = begin(self, "stall", last.time_s, step.time_s, usual)
@@ -298,6 +311,10 @@ local function follow(self, one, step, news)
         one.hits_is = select(2, fall_of("hits_fell", one.usual, step))
         news[#news + 1] = one.hits_is and ("hits fell from %s to %s, after %s"):format(units.percent(one.hits_was),
             units.percent(one.hits_is), REMOVES[one.name]) or nil
+    end
+    if one.name == "restart" and not one.is_judged and step.time_s - one.to_s >= limits.lately_s - EARLY_S then
+        one.is_judged = true
+        find_lost_clients(self, one, news)
     end
     one.is_low, one.ends_s = one.hits_is ~= nil or one.name == "traffic", step.time_s
     local is_back = is_recovered(self, one)
@@ -435,7 +452,7 @@ function Incidents:fell()
     local one, last, before = self:lately("hits_fell"), last_and_before(self)
     if one and one.is_open then
         return one
-    elseif not last or not (last.hits and before.hits)
+    elseif not last or not (last.hits and before.hits) or cause_of(self)
         or math.min(last.gets, before.gets) < limits.fall_reads_least then
         return nil
     end

@@ -5,6 +5,7 @@
 -- are sums over the span and figures at its ends.
 local doctor = require "slate.judge.doctor"
 local history = require "slate.judge.history"
+local snapshot = require "slate.facts.snapshot"
 local time = require "slate.chart.kinds.time"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
@@ -120,7 +121,8 @@ end
 
 local OF_FLUSH <const> = { oldest = true } -- shown as a setting: the time of the last flush
 
--- Changes between two neighbouring snapshots: those that the server recorded, and settings that differ.
+-- Changes between two neighbouring snapshots: those that the server recorded, and settings that differ; after a restart
+-- these are those of the command line, one change.
 local function changes_seen(list)
     local changes = {}
     for i = 2, #list do
@@ -133,9 +135,17 @@ local function changes_seen(list)
             end
         end
         table.sort(names)
-        for _, name in ipairs(names) do
-            changes[#changes + 1] = { time_s = list[i].time_s, name = name, seen = true,
-                what = ("%s: %s → %s"):format(name, before[name], after[name]) }
+        local words = {}
+        for at, name in ipairs(names) do
+            words[at] = ("%s: %s → %s"):format(name, before[name], after[name])
+        end
+        if #words > 0 and snapshot.is_restart(list[i - 1], list[i]) then
+            changes[#changes + 1] = { time_s = list[i].time_s, name = "start", seen = true, is_of_start = true,
+                what = table.concat(words, ", "), who = "the restart" }
+        else
+            for at, name in ipairs(names) do
+                changes[#changes + 1] = { time_s = list[i].time_s, name = name, seen = true, what = words[at] }
+            end
         end
     end
     return changes
