@@ -5,6 +5,7 @@
 ---
 ---     local lab = laboratory.new("etc", seed)      -- one in a process
 ---     lab:pass(10)                                 -- seconds
+---     lab:turn("shift")                            -- the clients change to another load
 ---     lab:take()                                   --> a snapshot
 ---     lab:counts()                                 --> { gets, hits, by_class = hits by id }
 ---     lab:twin(function() lab.client:command("slabs reassign 3 5") ... return figures end)  --> these figures
@@ -104,20 +105,34 @@ function M.judges(name)
     return HELD_OUT[name] ~= nil
 end
 
+local STILL <const> = "-f 1.25 -o slab_automove=off --policy=s3fifo"
+
+local function begin_streams(streams)
+    for _, one in ipairs(streams) do
+        twins.stream(one)
+    end
+end
+
 --- Begins the server of this process, with the load's memory times a factor, and the load. It has filled its memory.
-function M.new(name, seed, times)
+-- options: of slated, in place of STILL, by which pages stay in their classes.
+function M.new(name, seed, times, options)
     local mib, streams, fill = table.unpack(FITTED[name] or HELD_OUT[name])
-    twins.open(("-m %d -t 1 -f 1.25 -o slab_automove=off --policy=s3fifo"):format(mib * (times or 1)), seed)
+    twins.open(("-m %d -t 1 %s"):format(mib * (times or 1), options or STILL), seed)
     if fill then
         twins.stream(fill)
         twins.pass(1)
         twins.clear()
     end
-    for _, one in ipairs(streams) do
-        twins.stream(one)
-    end
+    begin_streams(streams)
     twins.pass(WARM_S)
     return setmetatable({ client = client.new(transport()) }, M)
+end
+
+--- The clients change to the requests of another load. Pages stay with the classes of the first.
+function M:turn(name)
+    assert(self.client)
+    twins.clear()
+    begin_streams((FITTED[name] or HELD_OUT[name])[2])
 end
 
 function M:pass(seconds)

@@ -68,6 +68,8 @@ bench-moves: ## predictions of page moves, beside twins without the move (LOADS,
 	$(call measure,$(call played,moves),$B/bench/twins tests/bench/moves.lua judge $(call played,moves))
 bench-findings: ## how soon what is wrong with a recorded server is found, and false alarms where nothing is (SEEDS)
 	$(call measure,$(LABORATORY),$B/bench/twins tests/bench/findings.lua)
+bench-followed: ## what comes of page moves that are made as advised, five times in a row (LOADS, ROUNDS, STOCK=1, SEEDS, MODE)
+	$(call measure,$(LABORATORY),$B/bench/twins tests/bench/followed.lua $(LOADS))
 bench-sampling: ## what sampling costs the server, in instructions and in time (KOPS, PAIRS, SETTLE_MS, WINDOW_MS)
 	$(call measure,all $B/bench/sampled,tests/bench/sampled/run $B/bench/sampled && tests/bench/sampling $B/bin)
 bench-watched: ## what a server pays for slatectl hotkeys by watch fetchers, and the reads that it misses (RATES, PAIRS, SECONDS)
@@ -98,6 +100,6 @@ bench-console: ## what slatetop costs: first paint, key to screen, bytes, proces
 	@scripts/bootstrap test && $(MAKE_J) all $B/bench/console_pty && tests/bench/console $B/bin
 
 .PHONY: bench bench-large bench-hit bench-predictions bench-policies bench-moves bench-sizes \
-        bench-findings bench-sampling bench-scaling bench-abuse bench-stalls bench-tls \
+        bench-findings bench-followed bench-sampling bench-scaling bench-abuse bench-stalls bench-tls \
         bench-resident bench-udp bench-ratio bench-memory bench-restart bench-index \
         bench-console

@@ -46,7 +46,8 @@ local Server = {}
 Server.__index = Server
 
 local function server(of)
-    return setmetatable({ of = of, t = 0, pid = 1, started_s = -HOUR_S, gets = 360000, hits = 0, flushes = 0 }, Server)
+    return setmetatable({ of = of, t = 0, pid = 1, started_s = -HOUR_S, gets = 360000, hits = 0, flushes = 0,
+        evictions = 0 }, Server)
 end
 
 function Server:sample()
@@ -56,10 +57,11 @@ function Server:sample()
     end
     local gets = drawn(state.rate * (self.step_s or 1), 1)
     self.gets, self.hits = self.gets + gets, self.hits + drawn(gets, state.ratio)
-    self.flushes = self.flushes + (state.flush or 0)
+    self.flushes, self.evictions = self.flushes + (state.flush or 0), self.evictions + (state.evicted or 0)
     local now = snapshots.make(1e6 + self.t, {}, { cmd_get = self.gets, get_hits = self.hits, cmd_set = self.gets // 9,
         get_misses = self.gets - self.hits, curr_items = state.items and math.floor(state.items),
-        cmd_flush = self.flushes, pid = self.pid, uptime = math.floor(self.t - self.started_s), evictions = 0 })
+        cmd_flush = self.flushes, pid = self.pid, uptime = math.floor(self.t - self.started_s),
+        evictions = self.evictions })
     self.step_s = state.step_s or 1
     self.t = self.t + self.step_s
     return state.answers ~= false and now or nil
@@ -190,6 +192,31 @@ describe("incidents", function()
         watch, news = watched(changed(with({ rate = 0 }), 2000, 0.77), 130)
         assert.is_true(first(news) <= 1)
         assert.equal("traffic", watch.list[1].name)
+    end)
+
+    it("are a fall of items by evictions, which is a note where slated changes its chunk sizes by itself", function()
+        local one, observer = server(changed(function(state, since_s)
+            state.items, state.evicted = 60000, since_s == 0 and 30000 or 0
+            return state
+        end, 2000, 0.77)), view.observer()
+        for _ = 0, 105 do observer:observe(one:sample()) end
+        local known = attention.known_of(observer)
+        local function found(change)
+            known.geometry = change
+            for _, finding in ipairs(doctor.findings(known)) do
+                if finding.name == "items_fell" then
+                    return finding.severity, finding.what, finding.todo
+                end
+            end
+        end
+        local severity, what, todo = found(nil)
+        assert.equal("warning", severity)
+        assert.truthy(what:find(" to 60000: the server evicted them, 5s ago", 1, true), what)
+        assert.equal("less memory, or other chunk sizes: slatectl settings, slatectl geometry", todo)
+        for _, case in ipairs({ { "yes", "draining", 0, "note" }, { "yes", "steady", 29000, "note" },
+            { "yes", "steady", 100, "warning" }, { "no", "draining", 29000, "warning" } }) do
+            assert.equal(case[4], (found({ auto = case[1], state = case[2], items_dropped = case[3] })))
+        end
     end)
 
     it("are a stall of nine seconds, but not a pause of the program that records", function()

@@ -67,14 +67,19 @@ for _, limit_mb in ipairs({ 16, 8 }) do
 end
 ]]
 
+local function output_of_twins(words, environment)
+    local pipe = assert(io.popen(("%s build/bench/twins %s 2>&1"):format(environment or "", words)))
+    local text = pipe:read("a")
+    pipe:close()
+    return text
+end
+
 local function output_of(script)
     local path = os.tmpname()
     local file = assert(io.open(path, "w"))
     file:write(script)
     file:close()
-    local pipe = assert(io.popen("build/bench/twins " .. path .. " 2>&1"))
-    local text = pipe:read("a")
-    pipe:close()
+    local text = output_of_twins(path)
     os.remove(path)
     return text
 end
@@ -103,5 +108,19 @@ describe("twins of tests/bench/laboratory.lua", function()
             assert.is_true(math.abs(off[what]) <= band[what] / 2, ("%s: off by %.4f of %.4f"):format(what,
                 off[what] / SEEDS, band[what] / SEEDS))
         end
+    end)
+end)
+
+describe("advice of page moves that is followed (tests/bench/followed.lua)", function()
+    it("brings hits, makes no new warning and is not taken back by later advice", function()
+        local text = output_of_twins("tests/bench/followed.lua session:level", "ROUNDS=3")
+        local moves, came = text:match("| `session:level` | %d of 3 | (%d+) | %d+ | [^|]* | ([^|]*) | 0 | 0 |")
+        assert.is_truthy(moves, text)
+        assert.is_true(tonumber(moves) >= 5 and tonumber(came) > 5, text)
+    end)
+
+    it("is none of doctor's on the default mode, which moves pages and fits chunk sizes by itself", function()
+        local text = output_of_twins("tests/bench/followed.lua small", "MODE= MODE_S=180")
+        assert.matches("| `small` | 0 |", text, 1, true)
     end)
 end)

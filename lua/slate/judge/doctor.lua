@@ -43,12 +43,21 @@ local function lately_happened(about, name)
     return about.one.incidents and about.one.incidents:lately(name)
 end
 
+-- True if items were evicted because slated changes its chunk sizes by itself.
+local function is_by_own_sizes(about, one)
+    local change = about.geometry
+    return one.evicted and change and change.auto == "yes"
+        and (change.state == "draining" or (change.items_dropped or 0) >= one.evicted / 2)
+end
+
 for name, term in pairs({ restart = "uptime", flush = false, stall = false, items_fell = false }) do
     CHECKS[name] = function(about, add)
         local one = lately_happened(about, name)
+        local is_own = one and is_by_own_sizes(about, one)
         if one then
-            add("warning", ("%s, %s ago"):format(incident.words(one), units.age(about.now.time_s - one.to_s)),
-                incident.todo(one), term or nil)
+            add(is_own and "note" or "warning", ("%s, %s ago"):format(incident.words(one),
+                units.age(about.now.time_s - one.to_s)), is_own and "nothing: slated fits its chunk sizes to the items "
+                .. "by itself (slab_geometry_auto); slatectl geometry shows it" or incident.todo(one), term or nil)
         end
     end
 end

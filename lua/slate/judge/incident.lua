@@ -7,7 +7,7 @@
 --
 -- An incident is { name, from_s, to_s (times of snapshots), is_open, and as far as they are known: was, is (items, the
 -- hit ratio, or requests a second), stalled_s, hits_was, hits_is (the hit ratio before it and its lowest after),
--- cost_hits (hits that would have come without it) }.
+-- cost_hits (hits that would have come without it), evicted (items that fell by so many evictions, most of the fall) }.
 local limits = require "slate.judge.thresholds"
 local snapshot = require "slate.facts.snapshot"
 local units = require "slate.base.units"
@@ -33,7 +33,7 @@ function M.sample_of(now)
     local general = now.general
     return {
         time_s = now.time_s, pid = general.pid, uptime_s = general.uptime, items = general.curr_items,
-        gets = general.cmd_get, hits = general.get_hits, flushes = general.cmd_flush,
+        gets = general.cmd_get, hits = general.get_hits, flushes = general.cmd_flush, evictions = general.evictions,
         requests = general.cmd_get and general.cmd_set and general.cmd_get + general.cmd_set
             + (general.cmd_touch or 0) or nil,
     }
@@ -231,9 +231,19 @@ local function begin(self, name, from_s, to_s, usual)
     return one
 end
 
+-- The evictions of the steps since from_s, if they are most of a fall of so many items; else nil.
+local function evicted_since(self, from_s, fallen)
+    local evicted = 0
+    for _, step in ipairs(self.steps) do
+        evicted = evicted + (step.time_s > from_s and step.evictions or 0)
+    end
+    return evicted >= fallen / 2 and evicted or nil
+end
+
 local function begin_fall(self, news, name, from_s, usual, was, is)
     local one = begin(self, name, from_s, self.steps[#self.steps].time_s, usual)
     one.was, one.is = was, is
+    one.evicted = name == "items_fell" and evicted_since(self, from_s, was - is) or nil
     one.hits_is = name == "hits_fell" and is or nil
     news[#news + 1] = M.title(one)
 end
@@ -373,7 +383,7 @@ end
 local function add_step(self, from, sample, news)
     local step = { time_s = sample.time_s, seconds = sample.time_s - from.time_s, items = sample.items,
         uptime_s = sample.uptime_s }
-    for _, name in ipairs({ "gets", "hits", "requests" }) do
+    for _, name in ipairs({ "gets", "hits", "requests", "evictions" }) do
         step[name] = growth(from, sample, name)
     end
     self.steps[#self.steps + 1], self.known = step, {}
@@ -477,7 +487,8 @@ local TITLES <const> = {
         return ("hits fell from %s to %s"):format(units.percent(one.was), units.percent(one.is))
     end,
     items_fell = function(one)
-        return ("items fell from %s to %s"):format(units.count(one.was), units.count(one.is))
+        return ("items fell from %s to %s%s"):format(units.count(one.was), units.count(one.is),
+            one.evicted and ": the server evicted them" or "")
     end,
     traffic = function(one)
         return one.is == 0 and ("clients sent no requests any more, %s a second before"):format(units.rate(one.was))
@@ -491,6 +502,7 @@ local TODOS <const> = {
     stall = "look at the machine at that time: swapping, a paused container or virtual machine, a full processor",
     hits_fell = "see what changed at that time: slatectl audit, deployments, the keys of clients",
     items_fell = "items were deleted, or expired at one time: spread the times to live",
+    evicted = "less memory, or other chunk sizes: slatectl settings, slatectl geometry",
     traffic = "look for clients that went away: slatectl conns",
 }
 
@@ -513,7 +525,7 @@ end
 
 --- What to do about it.
 function M.todo(one)
-    return TODOS[one.name]
+    return one.evicted and TODOS.evicted or TODOS[one.name]
 end
 
 return M
