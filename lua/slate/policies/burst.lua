@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- After a shift of sizes: pages go at once to the class that needs most, ever more of them, but no more than needed.
 --
--- Evictions are compared in bytes of chunks (an item of 100 KB is as dear as a thousand of 100 B).
+-- Evictions are compared in bytes of chunks (an item of 100 KiB is as dear as a thousand of 100 B).
 -- The receiver evicted at least `least_kb` a second; a donor evicted less than `share` of the receiver's bytes, oldest
 -- tails first. While the same class is the receiver the pages double, up to `pages_max`; a new receiver starts with
 -- one. No class gets more than it still lacks: if a share h of its requests hit while it held n items, and its requests
@@ -82,7 +82,7 @@ local function decide(before, after, state)
         state.receiver = nil
         return {}, "no class evicts enough"
     end
-    local words = ("class %d evicted %d KB"):format(receiver.id, bytes // 1024)
+    local words = ("class %d evicted %d KiB"):format(receiver.id, bytes // 1024)
     local donors = donors_of(before, after, receiver, bytes * settings.share)
     if #donors == 0 then
         return {}, words .. ", and so do the others"
@@ -111,7 +111,7 @@ return {
     summary = "from the oldest class that hardly evicts to the one that evicts most bytes, ever faster",
     settings = {
         window_s = { default = 0, min = 0, max = 3600, unit = "seconds", help = "between two decisions" },
-        least_kb = { default = 256, min = 0, max = 1 << 40, unit = "KB a second", help = "fewer get no page" },
+        least_kb = { default = 256, min = 0, max = 1 << 40, unit = "KiB a second", help = "fewer get no page" },
         share = { default = 0.25, min = 0, max = 1, unit = "ratio", help = "a donor evicts less than this share" },
         pages_max = { default = 32, min = 1, max = 64, unit = "pages", help = "most in one decision" },
     },
@@ -121,7 +121,7 @@ return {
     decide = decide,
     checks = {
         { name = "it starts with one page", seconds = 2, classes = starving, moves = "3>7",
-            says = "class 7 evicted 600 KB, class 3's tail is 100 s old" },
+            says = "class 7 evicted 600 KiB, class 3's tail is 100 s old" },
         { name = "and doubles", seconds = 4, classes = starving, moves = "3>7x4" },
         { name = "up to its limit", settings = "pages_max=2", seconds = 6, classes = starving, moves = "3>7x2" },
         { name = "in moves of eight at most, and no class gives its last page", seconds = 6, moves = "3>7x8 3>7",
@@ -143,6 +143,6 @@ return {
         { name = "no class gives when all evict alike", seconds = 3, moves = "",
             classes = function(second)
                 return { { id = 3, evicted = second * 500 }, { id = 7, total_pages = 5, evicted = second * 600 } }
-            end, says = "class 7 evicted 600 KB, and so do the others" },
+            end, says = "class 7 evicted 600 KiB, and so do the others" },
     },
 }
