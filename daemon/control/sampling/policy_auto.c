@@ -1,7 +1,10 @@
 #include "control/sampling/policy_auto.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "control/sampling/prediction.h"
 
 /* 2.25 to 3 have the same gain (BENCHMARKS.md). */
 #define AUTO_DEVIATIONS 2.5
@@ -27,16 +30,27 @@ static double auto_fewer_pct(const struct shadow_counts *t) {
 struct choice {
     const struct evict_policy *policy; /* NULL: no policy misses less than today's */
     struct shadow_counts tally;
-    bool ahead; /* it missed less in each of enough windows */
+    double doubt; /* of its fewer misses */
+    bool ahead;   /* it missed less in each of enough windows */
     bool sure;
 };
 
-static struct choice auto_choice_of(const struct shadow *s, unsigned policy) {
-    struct choice c = {.policy = evict_policies[policy], .tally = shadow_rising(s, policy)};
+/* Policies of one structure share the error of their miniatures, so the sample alone is in doubt.
+ */
+static double auto_doubt(const struct shadow *s, bool follow, const struct shadow_counts *t) {
+    double own_hit_ratio = 1 - t->own_misses / fmax(t->reads, 1);
+    return follow ? AUTO_DEVIATIONS * t->deviation
+                  : t->reads * prediction_policy_band(s, t, own_hit_ratio);
+}
+
+static struct choice auto_choice_of(const struct shadow *s, bool follow, unsigned policy) {
+    struct choice c = {.policy = evict_policies[policy],
+                       .tally = follow ? shadow_rising(s, policy) : shadow_policy(s, policy)};
     const struct shadow_counts *t = &c.tally;
+    c.doubt = auto_doubt(s, follow, t);
     c.ahead = shadow_ahead(s, policy) >= AUTO_AHEAD_WINDOWS;
     c.sure = c.ahead && t->reads >= AUTO_READS_MIN && auto_fewer_pct(t) >= AUTO_MARGIN_PCT &&
-             auto_fewer_misses(t) > AUTO_DEVIATIONS * t->deviation;
+             auto_fewer_misses(t) > c.doubt;
     return c;
 }
 
@@ -44,7 +58,7 @@ static struct choice auto_choice_of(const struct shadow *s, unsigned policy) {
 static struct choice auto_best_choice(const struct shadow *s, bool follow) {
     struct choice best = {.policy = NULL};
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
-        struct choice c = auto_choice_of(s, i);
+        struct choice c = auto_choice_of(s, follow, i);
         bool better = c.sure != best.sure
                           ? c.sure
                           : auto_fewer_misses(&c.tally) > auto_fewer_misses(&best.tally);
@@ -64,8 +78,7 @@ const struct evict_policy *auto_choose(const struct shadow *s, bool follow, uint
                  follow ? "record of s3fifo's structure" : "policy", now);
         return NULL;
     }
-    double own = best.tally.own_misses,
-           doubt_pct = own > 0 ? 100 * AUTO_DEVIATIONS * best.tally.deviation / own : 0;
+    double own = best.tally.own_misses, doubt_pct = own > 0 ? 100 * best.doubt / own : 0;
     char but[64] = "";
     if (since < AUTO_HOLD_WINDOWS) {
         snprintf(but, sizeof but, ", but the last change is too short ago");

@@ -7,7 +7,10 @@
  * turnover of the cache, it missed less: in a loop of keys, each of two equal policies is ahead
  * while the keys pass that it happens to hold. And AUTO_HOLD_WINDOWS windows, half a turnover, have
  * ended since the last change. A change costs nothing, because the queues and ghosts stay as they
- * are. */
+ * are.
+ *
+ * Where s3auto does not follow, the reason speaks of all policies, by the same figures as `stats
+ * whatif`: the doubt has the error of the miniature of today's policy in it (prediction.h). */
 #ifndef SLATE_CONTROL_SAMPLING_POLICY_AUTO_H
 #define SLATE_CONTROL_SAMPLING_POLICY_AUTO_H
 #include "sample/shadow.h"

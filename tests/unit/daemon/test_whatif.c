@@ -404,6 +404,43 @@ static void test_s3auto_stays_with_its_structure(uint64_t seed) {
     end(&s);
 }
 
+/* Why auto_choose chooses. The keys come again soon; the sampled cache holds `times` as many of them as the miniature of its policy. */
+static void why_told(bool follow, unsigned times, char why[AUTO_WHY_BYTES]) {
+    enum { CACHE_BYTES = 32 * MIB, HELD = 300, REQUESTS = 20000, WINDOW = 1000 };
+    static const struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0};
+    static const double no_hits[CURVE_CLASSES];
+    struct share_classes classes = {.bytes[3] = CACHE_BYTES, .page_bytes = MIB};
+    struct shadow *s = shadow_create(&evict_s3fifo, &tuning, MIB);
+    struct mini *cache = mini_create(&evict_s3fifo, &tuning, 2 * HELD * times, (uint64_t)times * CACHE_BYTES);
+    shadow_set(s, CACHE_BYTES, &classes, &evict_s3fifo, UINT32_MAX);
+    for (uint64_t i = 0, x = 1; i < REQUESTS; i++) {
+        uint64_t key = i / 4 + tap_random(&x) % (HELD * 3 / 2);
+        struct mini_item item = {.hash = key_hash((const char *)&key, sizeof key), .bytes = CACHE_BYTES / HELD};
+        struct sample_record r = {.hash = item.hash, .bytes = item.bytes, .class_id = 3, .verb = SAMPLE_HIT};
+        if (!mini_request(cache, item, 0)) {
+            shadow_record(s, &(struct sample_record){.hash = item.hash, .verb = SAMPLE_MISS}, 0);
+            r.verb = SAMPLE_STORE;
+        }
+        shadow_record(s, &r, 0);
+        if (i % WINDOW == WINDOW - 1) {
+            shadow_window_end(s, no_hits);
+        }
+    }
+    auto_choose(s, follow, AUTO_HOLD_WINDOWS, why);
+    mini_destroy(&cache);
+    shadow_destroy(&s);
+}
+
+TEST(test_a_reason_doubts_miniatures_that_miss_what_the_cache_hits) {
+    char why[AUTO_WHY_BYTES];
+    why_told(false, 1, why);
+    ok(strstr(why, "less than s3fifo") != NULL && strchr(why, ',') == strrchr(why, ','), "a miniature with the cache's hits is believed: %s", why);
+    why_told(false, 4, why);
+    ok(strstr(why, "which is not sure enough") != NULL, "one with fewer is not: %s", why);
+    why_told(true, 4, why);
+    ok(strstr(why, "which is not sure enough") == NULL, "but the records of one structure have its error alike: %s", why);
+}
+
 TEST(test_which_policies_may_follow) {
     ok(auto_follows("s3auto") && !auto_follows("s3fifo"), "s3auto follows, no other does");
     ok(auto_policy("s3auto", NULL) == &evict_s3fifo && auto_policy("s3auto", &evict_s3wide) == &evict_s3wide && auto_policy("s3auto", &evict_lru) == &evict_s3fifo,
