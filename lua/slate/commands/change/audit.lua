@@ -95,9 +95,12 @@ local function compared(context, parsed)
     for _, one in ipairs(parsed.kind and parsed.kind ~= "set" and {} or must(context:contexts_of({}))) do
         local client, message = one:open()
         local seen
-        if client then
+        if client and one.who.slated then
             seen, message = require("slate.facts.changes").compared(client)
+        end
+        if client then
             client:close()
+            message = one.who.slated and message or "only a slated compares its predictions of them"
         end
         for _, entry in ipairs(seen or {}) do
             entry.server, all[#all + 1] = one.server.name, entry
