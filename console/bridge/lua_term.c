@@ -134,14 +134,15 @@ static void term_push_key(lua_State *L, uint32_t key) {
     }
 }
 
-/* key() -> the next key; nil when none waits */
+/* key() -> the next key, and whether it is pasted; nil when none waits */
 static int term_call_key(lua_State *L) {
     uint32_t key = term_key();
     if (key == KEY_NONE) {
         return 0;
     }
     term_push_key(L, key);
-    return 1;
+    lua_pushboolean(L, term_is_pasted());
+    return 2;
 }
 
 /* pointer() -> "click", "wheel_up" or "wheel_down", y, x */

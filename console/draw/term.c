@@ -34,6 +34,8 @@ static struct {
     char *frame;
     size_t frame_bytes;
     struct pointer pointer;
+    bool is_pasting;
+    uint64_t pasted_ms; /* the time of the last pasted key */
     SCREEN *screen;
     attr_t attributes[STYLE_COUNT];
     short pairs[STYLE_COUNT];
@@ -62,18 +64,19 @@ static void term_on_loop_signal(int number) {
     (void)written; /* a full pipe wakes up the loop anyway */
 }
 
+static void term_append_text(const char *text) {
+    if (restore_bytes + strlen(text) <= sizeof restore_text) {
+        memcpy(restore_text + restore_bytes, text, strlen(text));
+        restore_bytes += strlen(text);
+    }
+}
+
 static void term_append_restore(const char *capability) {
     const char *text = tigetstr(capability);
-    bool is_mouse = strcmp(capability, "kmous") == 0;
-    if (is_mouse && text != NULL && text != (const char *)-1) {
-        text = "\033[?1006l\033[?1000l";
-    }
-    if (text == NULL || text == (const char *)-1 ||
-        restore_bytes + strlen(text) > sizeof restore_text) {
+    if (text == NULL || text == (const char *)-1) {
         return;
     }
-    memcpy(restore_text + restore_bytes, text, strlen(text));
-    restore_bytes += strlen(text);
+    term_append_text(strcmp(capability, "kmous") == 0 ? "\033[?1006l\033[?1000l" : text);
 }
 
 static void term_catch_signals(void) {
@@ -134,6 +137,21 @@ void term_set_mouse(bool is_on) {
     term.has_mouse = is_on;
     mousemask(is_on ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0, NULL);
     mouseinterval(0);
+}
+
+/* ---- pasted text ---- */
+
+/* Codes of ncurses for the marks around pasted text: of keys that no keyboard has. */
+enum { PASTE_BEGINS = KEY_F(62), PASTE_ENDS = KEY_F(63) };
+/* The mark at the end was lost when so much time passes within pasted text. */
+enum { PASTE_MS = 1000 };
+
+static const char paste_off[] = "\033[?2004l";
+
+/* Pasted text would else be keys, and "S" in it would change a server. */
+static void term_set_paste(bool is_on) {
+    fputs(is_on ? "\033[?2004h" : paste_off, stdout);
+    fflush(stdout);
 }
 
 /* ---- the background ---- */
@@ -208,6 +226,7 @@ bool term_open(const struct term_options *options, char *why, size_t why_bytes) 
     term_append_restore("rmkx");
     term_append_restore("cnorm");
     term_append_restore("kmous"); /* ends mouse reports, if the terminal has a mouse */
+    term_append_text(paste_off);
     term_append_restore("rmcup");
     term.is_ascii = options->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
     const char *no_colour = getenv("NO_COLOR");
@@ -226,6 +245,9 @@ bool term_open(const struct term_options *options, char *why, size_t why_bytes) 
     set_escdelay(25);
     curs_set(0);
     term_set_mouse(options->mouse);
+    define_key("\033[200~", PASTE_BEGINS);
+    define_key("\033[201~", PASTE_ENDS);
+    term_set_paste(true);
     term.tty_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     term.frame_fd = memfd_create("frame", MFD_CLOEXEC);
     if (term.tty_fd < 0 || term.frame_fd < 0) {
@@ -241,6 +263,7 @@ void term_close(void) {
         return;
     }
     term_set_mouse(false);
+    term_set_paste(false);
     endwin();
     delscreen(term.screen);
     free(term.frame);
@@ -350,7 +373,9 @@ void term_redraw(void) {
 /* ncurses handles SIGTSTP: it restores the terminal, stops the process, and draws everything again
  * afterwards. */
 void term_suspend(void) {
+    term_set_paste(false);
     raise(SIGTSTP);
+    term_set_paste(true);
 }
 
 void term_resize(void) {
@@ -444,15 +469,32 @@ static bool term_skip_sequence(void) {
     return true;
 }
 
+/* True if a key is a mark around pasted text, which it notes. */
+static bool term_is_paste_mark(wint_t code) {
+    if (code == PASTE_BEGINS || code == PASTE_ENDS) {
+        term.is_pasting = code == PASTE_BEGINS;
+        term.pasted_ms = term_now_ms();
+        return true;
+    }
+    return false;
+}
+
+bool term_is_pasted(void) {
+    return term.is_pasting;
+}
+
 uint32_t term_key(void) {
     wint_t code;
     int kind;
     do {
         kind = get_wch(&code);
-    } while (kind == OK && code == KEY_ESCAPE && term_skip_sequence());
+    } while ((kind == OK && code == KEY_ESCAPE && term_skip_sequence()) ||
+             (kind == KEY_CODE_YES && term_is_paste_mark(code)));
     if (kind == ERR) {
         return KEY_NONE;
     }
+    term.is_pasting = term.is_pasting && term_now_ms() - term.pasted_ms < PASTE_MS;
+    term.pasted_ms = term_now_ms();
     if (kind == KEY_CODE_YES) {
         return term_from_curses(code);
     }

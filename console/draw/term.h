@@ -72,6 +72,8 @@ struct pointer term_pointer(void);
 
 /* The next key, KEY_NONE when none waits; KEY_POINTER for a mouse event. */
 uint32_t term_key(void);
+/* True if the key just read is of pasted text. */
+bool term_is_pasted(void);
 /* True when the terminal is gone: every read reports the end. */
 bool term_is_gone(void);
 

@@ -190,6 +190,10 @@ uint32_t term_key(void) {
     return word != NULL ? key_of(word) : KEY_NONE;
 }
 
+bool term_is_pasted(void) {
+    return false;
+}
+
 bool term_catch_interrupts(void) {
     return true;
 }

@@ -170,6 +170,9 @@ local function report_unknown(app, key, now_s)
     end
 end
 
+-- The scopes in which a line is typed.
+local LINES <const> = { filter = true, value = true, palette = true }
+
 -- The overlay that gets a key in a scope; nil: the view, or its typed line, does.
 local function overlay_of(ui, scope)
     if view_list.is_open(ui, "help") then -- also over a review, from which help opens
@@ -204,6 +207,15 @@ function M.key(app, key, now_s)
         run_command(app, command, now_s)
     else
         report_unknown(app, key, now_s)
+    end
+end
+
+--- Acts on a character of pasted text: it is typed where a line is open. No pasted key does anything else.
+function M.paste(app, key, now_s)
+    if not LINES[screen.scope(app.ui)] then
+        app:report("pasted text does nothing here: slatetop takes it where a line is typed, after : or /", now_s)
+    elseif key == "space" or key:find("^[ -~]$") then
+        M.key(app, key, now_s)
     end
 end
 

@@ -311,6 +311,6 @@ function App:save_choices()
     end
 end
 
-App.key, App.pointer, App.leave = actions.key, actions.pointer, sending.leave
+App.key, App.paste, App.pointer, App.leave = actions.key, actions.paste, actions.pointer, sending.leave
 
 return M

@@ -86,18 +86,20 @@ local function take_signals(app)
 end
 
 local function take_keys(app, now_s)
-    local key = term.key()
+    local key, is_pasted = term.key()
     while key and not app.is_done do
         if app.is_dirty and (key == "S" or key == "pointer") then
             app:draw(now_s) -- the screen shows what is sent, even to a fast key
         end
-        if key == "pointer" then
+        if is_pasted then
+            app:paste(key, now_s)
+        elseif key == "pointer" then
             local act, y, x = term.pointer()
             app:pointer(act, y, x, now_s)
         else
             app:key(key, now_s)
         end
-        key = term.key()
+        key, is_pasted = term.key()
     end
 end
 
