@@ -32,7 +32,7 @@ local function policy(lines, about)
 end
 
 describe("a gain with the server's bands", function()
-    it("has the error of its band, between two sizes their mean, and none at the present memory", function()
+    it("has the error of its band, whose square grows as the logarithm of the memory, and none now", function()
         local lines = curve_of(0.7, 0.8, 0.86, 0.9)
         for name, band in pairs({ ["band_x0.5"] = 0.02, band_x2 = 0.0196, band_x4 = 0.04 }) do
             lines[#lines + 1] = ("STAT %s %g"):format(name, band)
@@ -41,7 +41,7 @@ describe("a gain with the server's bands", function()
         local gain, chance = sampled.gain_at(curve, 2)
         assert.near(0.06, gain, 1e-9)
         assert.near(0.01, chance, 1e-9)
-        assert.near(0.005, select(2, sampled.gain_at(curve, 1.5)), 1e-9)
+        assert.near(0.01 * 0.5 ^ 0.5, select(2, sampled.gain_at(curve, 2 ^ 0.5)), 1e-9)
         assert.near(0, select(2, sampled.gain_at(curve, 1)), 1e-9)
         assert.is_true(select(2, sampled.gain_at(sampled.parse_curve(curve_of(0.7, 0.8, 0.86, 0.9)), 2)) < 0.001,
             "a server that tells no band is judged by its reads")
@@ -65,17 +65,103 @@ end)
 describe("whether more memory helps", function()
     local function memory(about, ...) return relief.memory(sampled.parse_curve(curve_of(...)), about) end
 
+    local function with_reads(reads, ...)
+        local curve = sampled.parse_curve(curve_of(...))
+        curve.reads = reads
+        return curve
+    end
+
     it("is given as the least memory that brings a point beyond chance", function()
         local answer = memory(EVICTS, 0.7, 0.8, 0.86, 0.9)
-        assert.equal("memory is short: 16 MiB more (25 %) would bring 1.9 points of hits, by its curve", answer.text)
+        assert.equal("memory is short: 16 MiB more (25 %) would bring +1.9 ± 0.1 points of hits, by its curve",
+            answer.text)
         assert.is_true(answer.is_short)
-        assert.equal("more memory would bring little: twice as much brings 0.9 points of hits ± 0.1",
+        assert.equal("more memory would bring little: twice as much brings +0.9 ± 0.1 points of hits",
             memory(EVICTS, 0.7, 0.8, 0.809, 0.9).text)
-        assert.equal("more memory would bring little: twice as much brings 0.0 points of hits ± 0.1",
+        assert.equal("more memory would bring little: twice as much brings +0.0 ± 0.1 points of hits",
             memory(EVICTS, 0.7, 0.8, 0.79, 0.79).text, "never less than nothing")
         local rough = sampled.parse_curve(curve_of(0.7, 0.8, 0.86, 0.9))
-        rough.reads = 100 -- 6 points of the gain are chance
-        assert.falsy(relief.memory(rough, EVICTS).is_short)
+        rough.reads = 400 -- 4 points of the gain are chance
+        assert.equal("what more memory would bring is not known: twice as much brings +1.5 ± 3.3 points of hits",
+            relief.memory(with_reads(400, 0.7, 0.86, 0.875, 0.9), EVICTS).text)
+        rough.reads = 299
+        assert.equal("what more memory would bring is not known: 299 sampled reads of the 300 that are needed",
+            relief.memory(rough, EVICTS).text)
+    end)
+
+    it("is not told by a step whose band, as wide as reads of its size allow, is wider than the gain", function()
+        local lines = curve_of(0.5, 0.575, 0.585, 0.6) -- a quarter more tells 3 points: noise of 198 reads
+        for _, line in ipairs({ "band_x0.5 0.1", "band_x2 0.112", "band_x4 0.15", "point:67108864 0.575",
+            "point:83886080 0.605", "point:134217728 0.585" }) do
+            lines[#lines + 1] = "STAT " .. line
+        end
+        local told = relief.memory(sampled.parse_curve(lines), EVICTS)
+        assert.falsy(told.is_short)
+        assert.equal("what more memory would bring is not known: twice as much brings +1.0 ± 11.4 points of hits",
+            told.text)
+    end)
+
+    it("never counts reads that no memory makes hits", function()
+        local lines = curve_of(0.5, 0.56, 0.6, 0.65)
+        lines[#lines + 1] = "STAT compulsory_ratio 0.43"
+        local curve = sampled.parse_curve(lines)
+        assert.near(0.57, curve.sizes[#curve.sizes][2], 1e-9)
+        assert.near(0.01, (sampled.gain_at(curve, 2)), 1e-9)
+        assert.near(0.01, (sampled.gain_at(curve, 8)), 1e-9)
+        lines[#lines] = "STAT compulsory_ratio 0.5"
+        assert.equal(0, (sampled.gain_at(sampled.parse_curve(lines), 4)), "today's hits stay")
+    end)
+
+    it("is not known, never nothing, while no reads were sampled", function()
+        local curve = with_reads(0, 0.7, 0.8, 0.86, 0.9)
+        local general = { limit_maxbytes = 128 << 20, evictions = 0 }
+        local few = "what more memory would bring is not known: 0 sampled reads of the 300 that are needed"
+        assert.equal("the cache is not full yet, it has 64 MiB of 128 MiB: " .. few,
+            relief.memory(curve, { evicts = false, general = general }).text)
+        assert.equal(few, relief.memory(curve, CALM).text)
+        assert.equal("what more memory would bring is not known: evictions are not reported, or not yet",
+            memory({}, 0.7, 0.8, 0.86, 0.9).text)
+    end)
+
+    -- Advice for a server that evicts, with this band of its curve at all sizes, so many sampled reads and classes.
+    local function advised_for(hits, band, reads, classes)
+        local client = { stats = function(_, group)
+            local lines = group == "whatif" and whatif_of(0, 0) or curve_of(0.4, 0.5, 0.55, 0.575)
+            for _, times in ipairs(group == "whatif" and {} or { "0.5", "2", "4" }) do
+                lines[#lines + 1] = ("STAT band_x%s %g"):format(times, band)
+            end
+            lines[2] = group == "whatif" and lines[2] or "STAT reads " .. reads
+            return lines
+        end }
+        local now = { general = { evictions = 5 }, settings = {}, classes = classes }
+        return assert(advice.memory({ pair = function() return now end }, client, { hits = hits }))
+    end
+
+    it("has hits in reach that the band of the curve's end does not exclude", function()
+        local told = advised_for(61, 0.11, 200)
+        assert.equal("61 % of hits are not known to be in reach: the curve covers up to 256 MiB and tells 57.5 % "
+            .. "(± 11.2)", told.text)
+        assert.same({}, told.commands)
+        assert.matches("^61 %% of hits are out of reach: the curve covers up to 256 MiB and tells 57.5 %% %(± 2.0%)$",
+            advised_for(61, 0.02, 100000).text)
+    end)
+
+    it("advises a memory for hits only where its gain is beyond chance", function()
+        local told = advised_for(55, 0.01, 100000)
+        assert.same({ "55 % of hits need about 128 MiB:", { "slatectl set maxbytes 134217728" } },
+            { told.text, told.commands })
+        told = advised_for(55, 0.11, 100000)
+        assert.equal("the memory for 55 % of hits is not known: by the curve it is about 128 MiB, whose gain is +5.0 ± "
+            .. "11.2 points, of 100000 sampled reads", told.text)
+        assert.same({}, told.commands)
+        assert.same({}, advised_for(55, 0.01, 299).commands)
+    end)
+
+    it("is never less than a page for each class", function()
+        local classes = {}
+        for id = 1, 60 do classes[id] = { id = id, total_pages = 1 } end
+        assert.equal("out of reach: the server holds at least 60 MiB", advised_for(nil, 0.01, 1e5, classes).facts[4][2])
+        assert.same({ "slatectl set maxbytes " .. (60 << 20) }, advised_for(45, 0.01, 1e5, classes).commands)
     end)
 
     it("is not advised where chance may be as much as hits can rise, or fall", function()
@@ -96,8 +182,8 @@ describe("whether more memory helps", function()
             return facts[3][2], facts[4][2]
         end
         local twice, half = advised(0.098)
-        assert.equal("+20.0 points ± 10.0", twice)
-        assert.equal("-10.0 points ± 10.0", half)
+        assert.equal("+20.0 ± 10.0 points", twice)
+        assert.equal("-10.0 ± 10.0 points", half)
         twice, half = advised(0.6)
         assert.equal("not known yet: too few reads were sampled", twice)
         assert.equal("not known yet: too few reads were sampled", half)
@@ -129,7 +215,8 @@ describe("whether more memory helps", function()
         local told = assert(advice.memory({ pair = function()
             return { general = general, settings = {} }
         end }, client, {}))
-        assert.equal(unfilled, told.text, "also before a curve can be told")
+        assert.matches("^the cache is not full yet, it has 64 MiB of 128 MiB: what more memory would bring is not ",
+            told.text, "also before a curve can be told")
     end)
 end)
 
@@ -245,6 +332,9 @@ describe("advise memory on a server without a curve", function()
         assert.truthy(told.text:find("^the memory is full%. 25%% of what it evicts now was never read%. "), told.text)
         assert.truthy(advised(full(0, 0, 1000000)).text:find("^nothing is evicted now, so more memory would bring no"))
         assert.truthy(advised(full(0, 0, 0)).text:find("^nothing was evicted yet: the memory is enough"))
+        local unread = full(0, 0, 0)
+        for _, now in ipairs(unread) do now.general.cmd_get = 0 end
+        assert.matches("^no reads were counted, so whether more memory would bring anything", advised(unread).text)
         assert.truthy(advised(full(200, 50, 1000000), false).text:find("^the memory is full%. How many more hits"))
     end)
 end)

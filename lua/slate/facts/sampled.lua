@@ -50,6 +50,23 @@ local function ascend(points)
     end
 end
 
+-- The share of the reads that no memory makes hits; nil if it is not known.
+local function unsaved_of(curve)
+    return curve.compulsory_ratio or curve.first_reads and (curve.reads or 0) > 0 and curve.first_reads / curve.reads
+        or nil
+end
+
+-- The most hits that any memory can bring: all reads but those of new and expired keys. Not less than today's hits.
+local function ceiling_of(curve)
+    local unsaved = unsaved_of(curve)
+    for _, size in ipairs(unsaved and curve.sizes or {}) do
+        if size[1] == 1 then
+            return math.max(size[2], 1 - unsaved)
+        end
+    end
+    return 1
+end
+
 --- { bytes =, used_bytes =, reads =, first_reads =, lru_hit_ratio =, points = { { bytes, hit_ratio, least, most }, … },
 -- sizes = { { factor, hit_ratio, least, most }, … } }, both lists in ascending order, and empty before enough was
 -- sampled; sizes are of the whole cache only. bytes: of a class its pages, of the whole cache its limit, of which
@@ -77,12 +94,14 @@ function M.parse_curve(lines)
             curve[name] = number_of(name, text)
         end
     end
+    ascend(curve.points)
+    ascend(curve.sizes)
     for _, size in ipairs(curve.sizes) do
         local band = curve[("band_x%g"):format(size[1])]
         add_band(size, size[1], band)
+        size[2] = size[1] > 1 and math.min(size[2], ceiling_of(curve)) or size[2]
+        size[3] = size[3] and math.min(size[3], size[2])
     end
-    ascend(curve.points)
-    ascend(curve.sizes)
     curve.used_bytes = curve.used_bytes or curve.bytes
     return curve
 end
@@ -167,25 +186,6 @@ M.between = require("slate.base.policy_curve").between
 -- Half of a band in standard errors: a band holds 19 of 20 values of a normal distribution.
 local BAND_DEVIATIONS <const> = 1.96
 
---- The standard error of the miniatures' hit ratio at this multiple of the memory, from the server's bands; nil if the
--- server reports none. Beyond the last band, each doubling adds as much variance as those before.
-function M.error_at(curve, times)
-    local bands = {}
-    for _, size in ipairs(curve.sizes) do
-        local band = size[1] == 1 and 0 or curve[("band_x%g"):format(size[1])]
-        if type(band) ~= "number" then
-            return nil
-        end
-        bands[#bands + 1] = { size[1], band }
-    end
-    if #bands < 2 then
-        return nil
-    end
-    local most = bands[#bands]
-    local beyond = times > most[1] and most[1] > 1 and math.sqrt(math.log(times) / math.log(most[1])) or 1
-    return M.between(bands, times) * beyond / BAND_DEVIATIONS
-end
-
 -- The value at x, by linear interpolation between points over the logarithm of x.
 local function between_logs(points, x)
     local logs = {}
@@ -193,6 +193,26 @@ local function between_logs(points, x)
         logs[i] = { math.log(point[1]), point[2] }
     end
     return M.between(logs, math.log(x))
+end
+
+--- The standard error of the miniatures' hit ratio at this multiple of the memory, from the server's bands; nil if the
+-- server reports none. Between two bands the variance grows as the logarithm of the memory. Beyond the last band, each
+-- doubling adds as much variance as those before.
+function M.error_at(curve, times)
+    local bands = {}
+    for _, size in ipairs(curve.sizes) do
+        local band = size[1] == 1 and 0 or curve[("band_x%g"):format(size[1])]
+        if type(band) ~= "number" then
+            return nil
+        end
+        bands[#bands + 1] = { size[1], band ^ 2 }
+    end
+    if #bands < 2 then
+        return nil
+    end
+    local most = bands[#bands]
+    local beyond = times > most[1] and most[1] > 1 and math.sqrt(math.log(times) / math.log(most[1])) or 1
+    return math.sqrt(between_logs(bands, times)) * beyond / BAND_DEVIATIONS
 end
 
 -- The differences of the miniatures from the LRU model at their sizes, { bytes, difference }; without that model, the
@@ -209,7 +229,7 @@ end
 local function ratio_at(curve, shifts, bytes)
     local ratio = (#curve.points >= 2 and M.between(curve.points, bytes) or 0)
         + (#shifts > 0 and between_logs(shifts, bytes) or 0)
-    return math.max(0, math.min(1, ratio))
+    return math.max(0, math.min(ceiling_of(curve), ratio))
 end
 
 local STEPS <const> = 8 -- the number of sizes from one miniature to the next
@@ -265,13 +285,13 @@ end
 --- A sentence about first reads, or these and reads of expired keys if the server reports both; nil if they are not
 -- known, or none, or while no hits are known to compare them with.
 function M.first_reads_words(curve)
-    local ratio, is_young = M.first_reads(curve)
+    local _, is_young = M.first_reads(curve)
     local hits = curve.measured_hit_ratio or curve.lru_hit_ratio or 0
     if hits == 0 then -- the LRU model begins without points
         return is_young and "nearly all reads were first reads: the sample is too young" or nil
     end
     local misses = 1 - hits
-    local unsaved = curve.compulsory_ratio or ratio or 0
+    local unsaved = unsaved_of(curve) or 0
     return unsaved > 0 and ("%.1f of %.1f points of misses are %s: no memory brings them%s"):format(
         100 * math.min(unsaved, misses), 100 * misses,
         curve.compulsory_ratio and "of new or expired keys" or "first reads",

@@ -113,6 +113,8 @@ local function text_without_curve(general, rates, about)
     elseif not evicted then
         return "this server does not report evictions, so whether more memory would bring anything is not known. That "
             .. by_curve
+    elseif general.cmd_get == 0 then
+        return "no reads were counted, so whether more memory would bring anything is not known. That " .. by_curve
     elseif evicted == 0 then
         return "nothing was evicted yet: the memory is enough. How much less would do " .. by_curve
     elseif rates.evictions_per_s == 0 then
@@ -146,28 +148,57 @@ end
 local function relief_about(context, client, options)
     local now, _, _, _, one = must(context:pair(client, options.interval))
     if not one then
-        return { evicts = (now.general.evictions or 0) > 0, general = now.general }
+        return { evicts = (now.general.evictions or 0) > 0, general = now.general, classes = now.classes }
     end
     return relief.about(one, sampled.curves(client, relief.wanted(one)))
 end
 
--- The gain in words; "not known yet" if chance alone may be as much as the hit ratio can rise, or fall.
-local function gain_in_words(curve, times, here)
-    local gain, chance = sampled.gain_at(curve, times)
-    chance = limits.errors_apart * chance
-    if chance >= (times > 1 and 1 - here or here) then
+-- The gain in words; "not known yet" if chance alone may be as much as the hit ratio can rise, or fall. least_bytes: of
+-- the pages that the classes keep.
+local function gain_in_words(curve, times, here, least_bytes)
+    local gain, error = sampled.gain_at(curve, times)
+    if times * curve.bytes < least_bytes then
+        return "out of reach: the server holds at least " .. units.bytes_in_words(least_bytes)
+    elseif (curve.reads or 0) < limits.sampled_reads_least
+        or limits.errors_apart * error >= (times > 1 and 1 - here or here) then
         return "not known yet: too few reads were sampled"
     end
-    return ("%+.1f points ± %.1f"):format(gain * 100, chance * 100)
+    return relief.gain_words(gain, error)
 end
 
--- A text and a command: the memory that the hit ratio of options.hits needs.
-local function for_target(percent, target, most)
-    if not target then
-        return ("%g %% of hits are out of reach: the most memory that the curve covers brings %s"):format(percent,
-            units.percent(most, 2))
+-- The hit ratio at a point of the curve in words, and the band of 95 % about it. At least as much as today's point
+-- differs from the hits counted lately may be wrong.
+local function told_at(curve, point, here)
+    local _, error = sampled.gain_at(curve, point[1] / curve.bytes)
+    local band = math.max(limits.errors_apart * error, math.abs((curve.measured_hit_ratio or here) - here))
+    return ("the curve covers up to %s and tells %.1f %% (± %.1f)"):format(units.bytes_in_words(point[1]),
+        point[2] * 100, band * 100), band
+end
+
+-- A text, the memory that the hit ratio of `wanted` needs, and a command with it. Beyond the curve's bounds no memory
+-- brings it; within these, or where the band is wider than the gain, it is not known.
+local function for_target(curve, points, here, wanted, least_bytes)
+    local bytes, most = bytes_for(points, wanted), points[#points]
+    local told, band = told_at(curve, most, here)
+    if not bytes then
+        return ("%g %% of hits are %s: %s"):format(wanted * 100, most[2] + band < wanted and "out of reach"
+            or "not known to be in reach", told)
     end
-    return ("%g %% of hits need about %s:"):format(percent, units.bytes_in_words(target)), set_memory(target)
+    bytes = math.max(bytes, least_bytes)
+    local gain, error = sampled.gain_at(curve, bytes / curve.bytes)
+    if (curve.reads or 0) < limits.sampled_reads_least or limits.errors_apart * error > math.abs(gain) then
+        return ("the memory for %g %% of hits is not known: by the curve it is about %s, whose gain is %s, of %s")
+            :format(wanted * 100, units.bytes_in_words(bytes), relief.gain_words(gain, error),
+                units.plural((curve.reads or 0) // 1, "sampled read")), bytes
+    end
+    return ("%g %% of hits need about %s:"):format(wanted * 100, units.bytes_in_words(bytes)), bytes, set_memory(bytes)
+end
+
+-- "8 MiB, 6 MiB of it in use".
+local function memory_words(curve)
+    local bytes, used = units.bytes_in_words(curve.bytes), units.bytes_in_words(curve.used_bytes)
+    return curve.used_bytes < curve.bytes and ("%s, %s of it in use"):format(bytes, used)
+        or curve.used_bytes > curve.bytes and ("%s, but the classes hold %s"):format(bytes, used) or bytes
 end
 
 --- How much memory is worth having, by slate.judge.relief. Never more while a class starves: other classes have the
@@ -183,7 +214,7 @@ function M.memory(context, client, options)
     end
     local points, source = relief.points(curve)
     local about = must(relief_about(context, client, options))
-    local unfilled = about.general and relief.unfilled(about.general, curve.used_bytes)
+    local unfilled = about.general and relief.unfilled(about.general, curve)
     if not points and unfilled then
         return { facts = {}, text = unfilled, commands = {}, bytes = curve.bytes, is_short = false }
     elseif not points then
@@ -191,26 +222,26 @@ function M.memory(context, client, options)
     end
     local bytes, most = curve.bytes, points[#points][2]
     local here, enough = sampled.between(points, bytes), bytes_for(points, most - limits.policy_gain_least_ratio)
-    local target = options.hits and bytes_for(points, options.hits / 100)
+    local least_bytes = relief.least_bytes(about.classes)
     local judged = relief.memory(curve, about)
     local advice = {
         facts = {
-            { "memory", units.bytes_in_words(bytes) .. (curve.used_bytes < bytes
-                and (", %s of it in use"):format(units.bytes_in_words(curve.used_bytes)) or "") },
+            { "memory", memory_words(curve) },
             { "hits lately", curve.measured_hit_ratio and units.percent(curve.measured_hit_ratio, 2) .. ", counted"
                 or "not known yet" },
-            { "twice of it", gain_in_words(curve, 2, here) },
-            { "half of it", gain_in_words(curve, 0.5, here) },
+            { "twice of it", gain_in_words(curve, 2, here, least_bytes) },
+            { "half of it", gain_in_words(curve, 0.5, here, least_bytes) },
             { "source", ("%s, of %s; ± is a band of 95%%"):format(source,
                 units.plural(curve.reads or 0, "sampled read")) },
             { "first reads", sampled.first_reads_words(curve) or "not known" },
         },
         text = judged.text .. (judged.is_short and ":" or ""), commands = {}, bytes = bytes, hit_ratio = here,
-        hit_ratio_most = most, enough_bytes = enough, target_bytes = target, is_short = judged.is_short or false,
+        hit_ratio_most = most, enough_bytes = enough, is_short = judged.is_short or false,
         gain_64m_ratio = sampled.between(points, bytes + 64 * MIB) - here,
     }
     if options.hits then
-        advice.text, advice.commands[1] = for_target(options.hits, target, most)
+        advice.text, advice.target_bytes, advice.commands[1] = for_target(curve, points, here, options.hits / 100,
+            least_bytes)
     elseif judged.is_short then
         advice.commands[1] = set_memory(bytes + judged.bytes_more)
     elseif about.starves then

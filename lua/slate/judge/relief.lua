@@ -5,10 +5,12 @@
 -- Both answers come from sampled keys. If pages would help a class that starves, the server lacks neither memory nor
 -- another policy: that class comes first.
 -- A server that evicts nothing needs neither. about: { starves = the id of the first class that pages would help, or
--- nil; evicts = whether anything is evicted; reads_per_s and general (that of a snapshot), as far as they are known }.
+-- nil; evicts = whether anything is evicted; reads_per_s, general and classes (those of a snapshot), as far as they are
+-- known }.
 --
 -- First in this file: the help for a class in need.
 local answers = require "slate.facts.answers"
+local chunks = require "slate.facts.chunks"
 local sampled = require "slate.facts.sampled"
 local limits = require "slate.judge.thresholds"
 local page_plan = require "slate.judge.page_plan"
@@ -130,8 +132,8 @@ function M.instead(one, move, memory, policy)
         return "its items are hardly ever read",
             ("store less of what class %d keeps, or for a shorter time"):format(move.to)
     elseif memory and memory.is_short then
-        return ("%s more memory would bring %.1f points"):format(units.bytes_in_words(memory.bytes_more),
-            memory.gain * 100), "slatectl advise memory"
+        return ("%s more memory would bring %s"):format(units.bytes_in_words(memory.bytes_more),
+            M.gain_words(memory.gain, memory.error)), "slatectl advise memory"
     elseif policy and policy.is_better then
         return ("the policy %s would bring %.1f points"):format(policy.best, policy.difference * 100),
             "slatectl advise policy"
@@ -219,7 +221,8 @@ end
 function M.about(one, curves)
     local general_rates = one.rates and one.rates.general or {}
     return { starves = (M.in_need(one, curves)), evicts = M.evicts(one.past and one:lately(), general_rates),
-        reads_per_s = general_rates.cmd_get_per_s, general = one.now and one.now.general }
+        reads_per_s = general_rates.cmd_get_per_s, general = one.now and one.now.general,
+        classes = one.now and one.now.classes }
 end
 
 -- memory --------------------------------------------------------------------------------------
@@ -231,25 +234,47 @@ function M.points(curve)
     return sampled.points(curve), by_policy and "predictions of " .. (curve.policy or "its policy") or BY_LRU
 end
 
--- The smallest step of memory with a gain that is large and sure enough: { times, bytes_more, gain }; nil: no step has.
+--- A gain of hit ratio with its band of 95 %: "+4.6 ± 1.2 points". error: its standard error.
+function M.gain_words(gain, error)
+    return ("%+.1f ± %.1f points"):format(gain * 100, limits.errors_apart * error * 100)
+end
+
+--- The least memory that the server can hold, and the number of classes that have pages: each class keeps one, whatever
+-- the limit. classes: of a snapshot, or nil.
+function M.least_bytes(classes)
+    local count = 0
+    for _, class in ipairs(classes or {}) do
+        count = count + ((class.total_pages or 0) > 0 and 1 or 0)
+    end
+    return count * chunks.PAGE_BYTES, count
+end
+
+-- The smallest step of memory with a gain that is large and sure enough: { times, bytes_more, gain, error (the gain's
+-- standard error) }; nil: no step has.
 local function least_worth(curve)
     for _, times in ipairs(MORE_TIMES) do
-        local gain, chance = sampled.gain_at(curve, times)
-        if gain and gain >= limits.gain_least_ratio and gain >= limits.errors_apart * chance then
-            return { times = times, bytes_more = math.floor(curve.bytes * (times - 1)), gain = gain }
+        local gain, error = sampled.gain_at(curve, times)
+        if gain and gain >= limits.gain_least_ratio and gain >= limits.errors_apart * error then
+            return { times = times, bytes_more = math.floor(curve.bytes * (times - 1)), gain = gain, error = error }
         end
     end
 end
 
---- A sentence: the cache never evicted and still has pages to take; nil if it is full, or was. general: of a snapshot;
--- bytes: of the pages that the classes have.
-function M.unfilled(general, bytes)
-    local limit = general.limit_maxbytes
+-- Why the sample cannot tell yet what memory brings; nil if it can.
+local function few_reads(curve)
+    local reads = curve.reads or 0
+    return reads < limits.sampled_reads_least and ("what more memory would bring is not known: %s of the %d that are "
+        .. "needed"):format(units.plural(reads // 1, "sampled read"), limits.sampled_reads_least) or nil
+end
+
+--- A sentence: the cache never evicted and still has pages to take; nil if it is full, or was. general: of a snapshot.
+function M.unfilled(general, curve)
+    local limit, bytes = general.limit_maxbytes, curve.used_bytes
     if not (bytes and limit) or bytes >= limit or (general.evictions or 0) > 0 then
         return nil
     end
-    return ("the cache is not full yet, it has %s of %s: more memory would bring nothing"):format(
-        units.bytes_in_words(bytes), units.bytes_in_words(limit))
+    return ("the cache is not full yet, it has %s of %s: %s"):format(units.bytes_in_words(bytes),
+        units.bytes_in_words(limit), few_reads(curve) or "more memory would bring nothing")
 end
 
 --- The sentence about memory while a class starves.
@@ -257,33 +282,36 @@ function M.while_starving(about)
     return ("class %d starves: give it pages of other classes before memory is bought"):format(about.starves)
 end
 
---- Whether the server is short of memory: { is_short, times, bytes_more, gain (these three if it is), text }; nil
+--- Whether the server is short of memory: { is_short, times, bytes_more, gain, error (these four if it is), text }; nil
 -- before enough was sampled.
 function M.memory(curve, about)
-    local twice, chance = sampled.gain_at(curve, MORE_TIMES[#MORE_TIMES])
+    local twice, error = sampled.gain_at(curve, MORE_TIMES[#MORE_TIMES])
     if not twice then
         return nil
     elseif about.starves then
         return { text = M.while_starving(about) }
-    elseif not about.evicts then
-        return { text = about.general and M.unfilled(about.general, curve.used_bytes)
-            or "nothing is evicted now: more memory would bring nothing now" }
+    end
+    local few, unfilled = few_reads(curve), about.general and M.unfilled(about.general, curve)
+    if not about.evicts and (unfilled or not few) then
+        return { text = unfilled or about.evicts == false
+            and "nothing is evicted now: more memory would bring nothing now"
+            or "what more memory would bring is not known: evictions are not reported, or not yet" }
     end
     local found, _, is_young = least_worth(curve), sampled.first_reads(curve)
     local failed = verdict.failed_before(curve)
-    if failed then
-        return { text = failed }
+    if failed or few then
+        return { text = failed or few }
     elseif is_young then
         return { is_young = true, text = sampled.first_reads_words(curve) }
     elseif found then
         found.is_short = true
-        found.text = ("memory is short: %s more (%.0f %%) would bring %.1f points of hits, by its curve"):format(
-            units.bytes_in_words(found.bytes_more), (found.times - 1) * 100, found.gain * 100)
+        found.text = ("memory is short: %s more (%.0f %%) would bring %s of hits, by its curve"):format(
+            units.bytes_in_words(found.bytes_more), (found.times - 1) * 100, M.gain_words(found.gain, found.error))
         return found
     end
-    return { text = ("%s: twice as much brings %.1f points of hits ± %.1f"):format(
-        twice < limits.gain_least_ratio and "more memory would bring little" or "more memory may bring little",
-        math.max(0, twice) * 100, limits.errors_apart * chance * 100) }
+    return { text = ("%s: twice as much brings %s of hits"):format(
+        twice + limits.errors_apart * error < limits.gain_least_ratio and "more memory would bring little"
+            or "what more memory would bring is not known", M.gain_words(math.max(0, twice), error)) }
 end
 
 -- policies ------------------------------------------------------------------------------------

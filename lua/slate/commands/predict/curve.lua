@@ -160,7 +160,7 @@ function M.run(context, parsed)
     end
     if not parsed.class then
         local general = stats.figures(must(client:stats("")))
-        curve.bytes_limit, curve.unfilled = general.limit_maxbytes, relief.unfilled(general, curve.used_bytes)
+        curve.bytes_limit, curve.unfilled = general.limit_maxbytes, relief.unfilled(general, curve)
     end
     client:close()
     if context.json then
