@@ -185,6 +185,23 @@ describe("slated's sampled keys", function()
         assert.matches("\nsample: %d+ of 9000 requests of the last %d+%.%d s\n$", select(2, slatectl("hotkeys")))
     end)
 
+    it("find the key with most bytes among a few reads a second, by most of these reads", function()
+        rig.start("-t", "1")
+        assert.equal("STORED", rig.ask(("set big 0 0 %d\r\n%s"):format(4 * #VALUE, VALUE:rep(4))))
+        wait_for(function() return stats("whatif").sampling == "1" end)
+        for second = 1, 16 do -- slated begins with one read in sixteen
+            for n = 1, 100 do
+                assert.equal("END", rig.ask(("get small-%d"):format(second * 100 + n)))
+                world.pass(1 / 100)
+            end
+            assert(rig.connection:send("get big\r\n"))
+            repeat until rig.connection:receive("*l") == "END"
+        end
+        local hot = stats("hotkeys")
+        assert.truthy(tonumber(hot.noted) > tonumber(hot.requests) / 2, hot.noted .. " of " .. hot.requests)
+        assert.equal("big", hot["1:key"])
+    end)
+
     it("refuse requests that they cannot answer, and hide keys where dumps are refused", function()
         rig.start("-X")
         for line, answer in pairs({ ["stats curve x"] = "CLIENT_ERROR class must be from 1 to ",

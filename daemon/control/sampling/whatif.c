@@ -13,7 +13,8 @@ enum {
     TEND_MIN_US = 2000,
     TEND_MAX_US = 50000,
     KEYS_A_S = 1000,         /* requests a second whose keys are noted, for the hot keys */
-    KEY_EVERY_MIN = 16,
+    KEY_EVERY_MIN = 1,
+    KEY_EVERY_FIRST = 16,
     KEY_EVERY_MAX = 1 << 16,
     STEPS_AN_OCTAVE = 4,     /* steps of the rate: by these the rate fits its room to a fifth */
     STEPS_MAX = 24 * STEPS_AN_OCTAVE,
@@ -29,7 +30,7 @@ struct whatif *whatif_create(struct cache *cache, size_t limit_bytes, unsigned t
         w->cache = cache;
         w->limit_bytes = limit_bytes;
         w->threads = threads;
-        w->key_every = KEY_EVERY_MIN;
+        w->key_every = KEY_EVERY_FIRST;
         lock_init(&w->lock);
         snprintf(w->why, sizeof w->why, "nothing was counted yet");
     }

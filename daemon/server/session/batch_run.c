@@ -158,9 +158,9 @@ static uint32_t batch_read_bytes(struct batch *b, const struct request *r) {
     return reads && cache_peek(b->sv.ct, &r->key, &v) == CACHE_OK ? v.value_bytes : 0;
 }
 
-/* Samples one key, which stands for all requests since the last sample. The distance between
- * samples is at least a group, and varies, so that it does not fall into step with a client that
- * repeats its requests. */
+/* Samples one key, which stands for all requests since the last sample. The distance to the next
+ * sample varies by a group at least, so that it does not fall into step with a client that repeats
+ * its requests. */
 static void batch_sample_key(struct batch *b, unsigned count) {
     /* few, so that samples begin soon after sampling is turned on */
     enum { RECHECK_REQUESTS = 64 };
@@ -171,9 +171,11 @@ static void batch_sample_key(struct batch *b, unsigned count) {
                          batch_read_bytes(b, r));
     }
     b->key_every = cache_sample_key_every(b->sv.cache);
-    uint32_t most = b->key_every != 0 ? b->key_every : RECHECK_REQUESTS;
+    uint32_t every = b->key_every != 0 ? b->key_every : RECHECK_REQUESTS;
+    bool spans_groups = every > count; /* else each group has one sample, in any place */
+    uint32_t least = spans_groups ? every / 2 : 0, span = spans_groups ? every + 1 : count;
     uint64_t drawn = random_next(&b->key_random) >> 32;
-    b->key_due = b->key_wait = most / 2 + (uint32_t)(drawn * (most + 1) >> 32);
+    b->key_due = b->key_wait = least + (uint32_t)(drawn * span >> 32);
 }
 
 bool batch_copied_much(struct batch *b) {
