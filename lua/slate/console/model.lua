@@ -75,7 +75,7 @@ end
 
 --- The words of a class's state (of slate.judge.view) on the screen.
 M.STATE_WORDS = { unknown = "unknown", empty = "empty", calm = "calm", spare = "spare pages", evicting = "evicting",
-    no_gain = "no gain", starving = "STARVING" }
+    gain_unsure = "gain unsure", no_gain = "no gain", starving = "STARVING" }
 
 local Model = {}
 Model.__index = Model
@@ -419,7 +419,7 @@ end
 
 --- The row of the class to which pages are advised first; nil: none.
 function Model:in_need()
-    return self.worst and self.worst.state ~= "no_gain" and self.worst or nil
+    return self.worst and self.worst.advised and self.worst or nil
 end
 
 --- The text in place of a table without rows.

@@ -52,7 +52,7 @@ local function instead_of(client, one, move, is_slated)
         totals and relief.policy({ totals = totals, policies = policies }, about, curve))
 end
 
--- Why no move is advised. helpless: a move that would bring nothing, or nil.
+-- Why no move is advised. helpless: a move whose gain is not certain, or nil.
 local function without_moves(client, one, now, rates, helpless)
     if helpless then
         local what, todo = instead_of(client, one, helpless, now.slated)

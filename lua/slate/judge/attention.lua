@@ -186,6 +186,8 @@ local HINTS <const> = {
     end,
 }
 
+HINTS.gain_unsure = HINTS.no_gain
+
 --- The meaning of a class's row, and the key that helps, in a sentence: a list of one { text, tone }, empty without
 -- such a class. replies: class_id, curves, and is_past if nothing can be changed.
 function M.hint(one, replies)

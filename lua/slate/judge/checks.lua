@@ -131,7 +131,7 @@ function CHECKS.starving(about, add)
     end
 end
 
---- Classes whose items live short lives, but to which more pages would bring no hits.
+--- Classes whose items live short lives, but to which no move is advised.
 function CHECKS.no_relief(about, add)
     for _, move in ipairs(about.plan) do
         if not move.is_advised then
@@ -157,12 +157,9 @@ function CHECKS.idle_pages(about, add)
     end
 end
 
--- Against pages that go to and fro. Only the mode ratio has a window. is_own: the mode utility moved them, and is on.
-local function against_ping_pong(about, is_own)
+-- Against pages that go to and fro. Only the mode ratio has a window.
+local function against_ping_pong(about)
     local why = "slatectl moves has the reason of each"
-    if is_own then
-        return "nothing: utility itself pauses such classes; " .. why
-    end
     local mode, window_s = view.automove_mode(about.now), about.settings.slab_automove_window
     if mode == "off" then
         return "automove is off: a person or a program moves them; slatectl audit shows which; " .. why
@@ -207,9 +204,10 @@ function CHECKS.moves(about, add)
             "lost_by_moves")
     end
     for _, move in ipairs(moves_to_and_fro(about)) do
-        local is_own = move.mode == "utility" and view.automove_mode(about.now) == "utility"
-        add(is_own and "note" or "warning", ("pages move back and forth between class %s and class %s"):format(
-            move.from, move.to), against_ping_pong(about, is_own), "page_moves")
+        if not (move.mode == "utility" and view.automove_mode(about.now) == "utility") then -- it pauses such classes
+            add("warning", ("pages move back and forth between class %s and class %s"):format(move.from, move.to),
+                against_ping_pong(about), "page_moves")
+        end
     end
     if about.settings.slab_automove == 2 and not about.now.slated then
         add("warning", "automove eviction moves a page at every eviction: it is meant for short whiles only",

@@ -50,15 +50,26 @@ local function never_evicts(one)
     return one.now and (one.now.settings or {}).evictions == "off" or false
 end
 
--- What is known while a plan is made: the rows as donors that have given the pages of earlier moves.
-local function state_of(one, curves)
+-- The moves to each class of an earlier plan; none if that rests on curves and the new one does not, or the other way.
+local function moves_before(base, curves)
+    local moves = {}
+    for _, move in ipairs(base and (base.curves == nil) == (curves == nil) and base.plan or {}) do
+        moves[move.to], moves.first = move, moves.first or move.to
+    end
+    return moves
+end
+
+-- What is known while a plan is made: the rows as donors that have given the pages of earlier moves. base: of M.of.
+local function state_of(one, curves, base)
     local seen, _, seen_s = verdict.figures_seen(one, curves)
     local self = { one = one, curves = curves, seen = seen, seen_s = seen_s, given = {}, gain_of_page = {}, was = {},
         never_evicts = never_evicts(one), failed = verdict.failed_moves(one) }
+    local before = moves_before(base, curves)
+    self.first = before.first
     for _, row in ipairs(one.rows) do
         local class = self.seen and self.seen.by_id[row.id]
         if (row.pages_delta or 0) <= 0 then -- else pages came: the advice is a new one
-            self.was[row.id] = one.advised and one.advised[row.id]
+            self.was[row.id] = before[row.id]
         end
         self.gain_of_page[row.id] = class and (starving.is_short(row) or refuses(row)) and policy_curve.gain(class, 1)
             or nil
@@ -76,7 +87,8 @@ local function donors_of(self, to)
         if row.id ~= to.id and not is_in_need and not refuses(row) and starving.may_give(row)
             and row.pages - given >= 2 and (not self.never_evicts or starving.free_pages(row) - given >= 1) then
             donors[#donors + 1] = given == 0 and row or setmetatable({ pages = row.pages - given,
-                free_pages = math.max(0, (row.free_pages or 0) - given) }, { __index = row })
+                free_pages = math.max(0, (row.free_pages or 0) - given), held_free_pages = row.free_pages },
+                { __index = row })
             local donor = donors[#donors]
             empty[#empty + 1] = row.used_ratio == 0 and starving.has_spare(starving.free_pages(donor)) and donor or nil
         end
@@ -209,8 +221,9 @@ local function move_to(self, to)
     end
     local was = self.was[to.id]
     local move = { from = donor.id, to = to.id, pages = steady_pages(self, to, donor, pages), row = to,
-        free_pages = math.tointeger(starving.free_pages(donor)), lifetime_s = starving.lifetime_s(donor),
-        refuses = refuses(to) }
+        free_pages = math.tointeger(starving.free_pages(donor)),
+        held_free_pages = math.tointeger((donor.held_free_pages or donor.free_pages or 0) // 1),
+        lifetime_s = starving.lifetime_s(donor), refuses = refuses(to) }
     local count = move.pages
     local is_good
     repeat -- of a smaller move the gain may be surer
@@ -261,15 +274,17 @@ local function mark(one, plan)
         if row.starves ~= nil then
             row.lives_short = starving.is_short(row)
             row.starves, row.advised, row.is_worst = false, nil, nil
+            row.predicted_change, row.predicted_least, row.predicted_most = nil, nil, nil
         end
     end
     for i, move in ipairs(plan) do
-        local row = move.row
+        local row, made = move.row, move.made or {}
         row.is_worst = i == 1 or nil
         if row.starves ~= nil then
             row.starves = row.lives_short and move.is_advised
         end
         row.advised = move.is_advised and { from = move.from, pages = move.pages } or nil
+        row.predicted_change, row.predicted_least, row.predicted_most = made.hit_ratio_change, made.least, made.most
     end
 end
 
@@ -282,9 +297,9 @@ local function sum_of(plan)
     return #list > 0 and #list == #plan.advised and verdict.sum(list) or nil
 end
 
-local function make(one, curves)
+local function make(one, curves, base)
     local rows, plan = rows_in_need(one), { stuck = {}, never_evicts = never_evicts(one) }
-    local self = rows[1] and state_of(one, curves) -- the figures of ten seconds cost more than all else
+    local self = rows[1] and state_of(one, curves, base) -- the figures of ten seconds cost more than all else
     for _, row in ipairs(self and sort_needs(self, rows) or {}) do
         local move = move_to(self, row)
         plan[#plan + 1] = move
@@ -293,31 +308,37 @@ local function make(one, curves)
             self.given[move.from] = (self.given[move.from] or 0) + move.pages
         end
     end
-    largest_first(plan, function(move) return rank_of(move, one.first_in_need) end, "to")
+    largest_first(plan, function(move) return rank_of(move, self.first) end, "to")
     plan.advised, plan.state = {}, self
-    one.advised = {}
     for _, move in ipairs(plan) do
-        one.advised[move.to] = move
         plan.advised[#plan.advised + 1] = move.is_advised and move or nil
     end
-    one.first_in_need = plan[1] and plan[1].to
     plan.sum = sum_of(plan)
     mark(one, plan)
     return plan
 end
 
 --- The plan: a list of moves, { from, to, pages, row (of the class that gets them), refuses (it refuses stores),
--- free_pages (whole ones of the donor), lifetime_s (how long the donor would keep its items with a page less), made
--- (what slate.judge.verdict predicts; if nil, `why` has the reason), failed (its failed_moves, if that counts here),
--- is_advised }; those that are not advised come last. And advised: the list of the others; sum: what all of these
--- bring, as `made`, or nil; stuck: the rows of classes that refuse stores while no class can give; never_evicts: the
--- server refuses stores when full. one: of slate.judge.view; curves: as for slate.judge.verdict, or nil. Writes into
--- the rows which classes starve (starves; lives_short where pages would bring nothing), which is first (is_worst) and
--- the move to each (advised). Made once for a snapshot and its curves.
+-- free_pages (whole ones of the donor, less those of earlier moves), held_free_pages (all of them), lifetime_s (how
+-- long the donor would keep its items with a page less), made (what slate.judge.verdict predicts; if nil, `why` has the
+-- reason), failed (its failed_moves, if that counts here), is_advised }; those that are not advised come last. And
+-- advised: the list of the others; sum: what all of these bring, as `made`, or nil; stuck: the rows of classes that
+-- refuse stores while no class can give; never_evicts: the server refuses stores when full. one: of slate.judge.view;
+-- curves: as for slate.judge.verdict, or nil. Writes into the rows which classes starve (starves; lives_short also
+-- where no move is advised), which is first (is_worst), the move to each (advised) and what that or the best move
+-- brings (predicted_change, predicted_least, predicted_most). Made once for a snapshot and its curves. An advice stays
+-- by the plan of an earlier snapshot alone (base): a plan made first without curves does not change the one with them.
 function M.of(one, curves)
     local last = one.page_plan
     if not last or last.now ~= one.now or last.curves ~= curves then
-        last = { now = one.now, curves = curves, plan = one.rows and make(one, curves) or { advised = {}, stuck = {} } }
+        local base = last
+        if last and last.now == one.now then
+            base = last.base
+        elseif last then
+            last.base = nil
+        end
+        last = { now = one.now, curves = curves, base = base,
+            plan = one.rows and make(one, curves, base) or { advised = {}, stuck = {} } }
         one.page_plan = last
     end
     return last.plan

@@ -62,8 +62,13 @@ end
 
 --- What the donor has to give: "has 3 free pages", "keeps its items 10m22".
 function M.donor_has(move)
-    return starving.has_spare(move.free_pages) and "has " .. units.plural(move.free_pages // 1, "free page")
+    return starving.has_spare(move.free_pages) and "has " .. units.plural(move.held_free_pages, "free page")
         or "keeps its items " .. units.age(move.lifetime_s)
+end
+
+--- True if a move that is not advised is expected to bring hits: its gain is not certain.
+function M.is_unsure(move)
+    return move.made ~= nil and move.made.hit_ratio_change > 0
 end
 
 --- A sentence: a class refuses stores.
@@ -78,10 +83,11 @@ function M.need_words(row, move)
         units.rate(row.mean_evicted_per_s), units.age(row.life_s), move.from, M.donor_has(move))
 end
 
---- A sentence: a class evicts early, but pages would not help. It has the predicted gain of the best move, or why that
--- is not trusted.
+--- A sentence: a class evicts early, but no move is advised. It has the predicted gain of the best move, or why that is
+-- not trusted.
 function M.no_use(move)
-    return ("class %d evicts items after %s, but %s"):format(move.to, units.age(move.row.life_s), move.failed
+    return ("class %d evicts items after %s, %s %s"):format(move.to, units.age(move.row.life_s),
+        not move.failed and M.is_unsure(move) and "and" or "but", move.failed
         or ("%s of class %d would bring %s"):format(units.plural(move.pages, "page"), move.from,
             verdict.prediction_words(move.made)))
 end
@@ -114,8 +120,7 @@ function M.further(ids, is_advised)
     end
     local names, is_one = units.classes(ids), #ids == 1
     return is_advised and ("%s %s, too"):format(names, is_one and "starves" or "starve")
-        or ("%s %s items early, too, and pages would bring %s nothing"):format(names, is_one and "evicts" or "evict",
-            is_one and "it" or "them")
+        or ("%s %s items early, too, and no gain of pages is certain"):format(names, is_one and "evicts" or "evict")
 end
 
 --- The remedy if a move is not advised: words that continue the sentence of M.no_use, and the command to type.
@@ -138,7 +143,11 @@ function M.instead(one, move, memory, policy)
         return ("the policy %s would bring %.1f points"):format(policy.best, policy.difference * 100),
             "slatectl advise policy"
     end
-    return "its pages may stay as they are", "do nothing"
+    if M.is_unsure(move) then
+        return "a trial or more reads will tell", ("slatectl move %d %d %d --verdict tries it"):format(move.from,
+            move.to, move.pages)
+    end
+    return "pages bring no hits", "leave its pages as they are"
 end
 
 --- What helps a class that starves or refuses stores, with the command to type. move: of M.of, or nil; plan: of M.plan.
@@ -150,7 +159,7 @@ function M.remedy(move, plan)
     end
     local trade = trade_words(move)
     return ("try slatectl move %d %d %d --dry-run (class %d: %skeeps its items %s)%s"):format(move.from, move.to,
-        move.pages, move.from, move.free_pages > 0 and units.plural(move.free_pages, "free page") .. ", " or "",
+        move.pages, move.from, move.free_pages > 0 and units.plural(move.held_free_pages, "free page") .. ", " or "",
         units.age(move.lifetime_s), trade and "; it " .. trade or "")
 end
 

@@ -244,7 +244,8 @@ local function judge_class(state, row, donors, about, all_per_s)
 end
 
 local FIELDS <const> = { "stays_s", "life_s", "mean_evicted_per_s", "evicts_lately", "is_growing", "is_filling",
-    "starves", "lives_short", "is_worst", "advised" }
+    "starves", "lives_short", "is_worst",
+    "advised", "predicted_change", "predicted_least", "predicted_most" }
 
 --- Takes the next sample of a server, and writes the judgement into its rows: mean_evicted_per_s over the judge's
 -- samples, stays_s (how long items stay, at most the server's uptime or the age of the oldest item; nil if not all are
@@ -252,7 +253,7 @@ local FIELDS <const> = { "stays_s", "life_s", "mean_evicted_per_s", "evicts_late
 -- evicts nothing), evicts_lately (anything within ten seconds, also while the class gave pages away), is_growing,
 -- is_filling (its free chunks will be used within a minute, or came within the last one) and starves (true or false;
 -- absent, as evicts_lately and mean_evicted_per_s, if evictions are not reported). slate.judge.page_plan then takes
--- starves back where pages would bring nothing. about: time_s and interval_s of the sample; uptime_s of the server, if
+-- starves back where no move is advised. about: time_s and interval_s of the sample; uptime_s of the server, if
 -- known; filled_pages: by class id, the pages of chunks that it has filled since the sample before; by_hits: pages go
 -- to where they bring most hits (automove utility), so lives need not be alike and only free pages count. Rows of a
 -- sample that the judge has seen get the same values again. Cost: O(classes).

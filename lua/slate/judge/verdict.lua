@@ -208,7 +208,7 @@ function M.promise(made)
     return made.least > 0 and "gain" or made.most < 0 and "loss" or "unsure"
 end
 
-local DOUBTS <const> = { gain = "", loss = ": it costs hits", unsure = ": perhaps no gain",
+local DOUBTS <const> = { gain = "", loss = ": it costs hits", unsure = ": gain not certain",
     unlikely = ": a loss is likelier than a gain" }
 
 -- A change in points; one that rounds to 0 has no minus sign.

@@ -111,10 +111,15 @@ end
 --- The words in place of "no class starves" where that is not known.
 M.STARVING_UNKNOWN = "which class starves is not known: this server does not report evictions by class"
 
+-- The state of a class whose items live short lives, and to which no move is advised.
+local function short_state(row)
+    return (row.predicted_change or 0) > 0 and "gain_unsure" or "no_gain"
+end
+
 -- The state of a class in one word: "empty" (no pages, or no item in them: memcached lists no evictions of such a
--- class), "unknown" (no rates, or pages not reported), "starving",
--- "no_gain" (its items live short lives, but pages would bring nothing), "evicting" (as a full cache does), "spare"
--- (evicts nothing and has pages of free chunks to give) or "calm".
+-- class), "unknown" (no rates, or pages not reported), "starving", "gain_unsure" (its items live short lives; a gain by
+-- pages is expected, but not certain), "no_gain" (no gain is expected, or no move possible), "evicting" (as a full
+-- cache does), "spare" (evicts nothing and has pages of free chunks to give) or "calm".
 local function state_of(row)
     if row.pages == 0 or row.used_ratio == 0 then
         return "empty"
@@ -123,7 +128,7 @@ local function state_of(row)
     elseif row.starves then
         return "starving"
     elseif row.lives_short then
-        return "no_gain"
+        return short_state(row)
     elseif row.evicts_lately then
         return "evicting"
     end
@@ -151,7 +156,7 @@ local function add_flags(rows)
         if row.starves then
             row.flags[#row.flags + 1] = "starving"
         elseif row.lives_short then
-            row.flags[#row.flags + 1] = "no_gain"
+            row.flags[#row.flags + 1] = short_state(row)
         end
         local evicts_none = row.evicted_per_s == 0 or row.used_ratio == 0
         if evicts_none and (row.free_pages or 0) >= limits.idle_pages and not row.is_filling then
@@ -176,8 +181,8 @@ end
 
 --- One row for each class, by id. `before` and `rates` may be nil: rates are absent then. judge: of
 -- slate.judge.starving, for callers with a series of snapshots; without one this pair of snapshots alone is judged.
--- flags: "out_of_memory" (stores fail), "starving" (see slate.judge.starving), "no_gain" (its items live short lives,
--- but pages would bring nothing), "idle" (holds whole pages of free chunks, does not fill them within a minute, and
+-- flags: "out_of_memory" (stores fail), "starving" (see slate.judge.starving), "gain_unsure" and "no_gain" (of
+-- the state), "idle" (holds whole pages of free chunks, does not fill them within a minute, and
 -- evicts nothing).
 function M.classes(now, before, rates, judge)
     local earlier = before and not (rates and rates.reset) and snapshot.earlier_by_id(before, now) or {}
@@ -201,14 +206,24 @@ function M.classes(now, before, rates, judge)
     return rows
 end
 
+-- The flags of a class whose items live short lives, in words.
+local SHORT_LIVES <const> = {
+    starving = function() return "starves" end,
+    gain_unsure = function(row)
+        return "gain not certain, " .. verdict.points_words({ hit_ratio_change = row.predicted_change,
+            least = row.predicted_least, most = row.predicted_most }):gsub(" ", " points ", 1)
+    end,
+    no_gain = function(row) return row.predicted_change and "pages bring no hits" or "no move is advised" end,
+}
+
 --- The flags of a row in words.
 function M.note(row)
     local words = {}
     for _, flag in ipairs(row.flags) do
         if flag == "idle" then
             words[#words + 1] = ("idle: %d free"):format(row.free_pages // 1)
-        elseif flag == "starving" or flag == "no_gain" then
-            words[#words + 1] = ("%s: items live %s"):format(flag == "starving" and "starves" or "pages bring nothing",
+        elseif SHORT_LIVES[flag] then
+            words[#words + 1] = ("%s: items live %s"):format(SHORT_LIVES[flag](row),
                 require("slate.base.units").age(row.life_s))
         else
             words[#words + 1] = (flag:gsub("_", " "))
@@ -244,7 +259,7 @@ function Observer:observe(now, is_unplanned)
     local is_set_back = before and now.time_s < before.time_s
     if is_set_back or rates and rates.reset then
         self.judge, self.past, self.recent = starving.judge(), verdict.past(), verdict.recent()
-        self.advised, self.curves = nil, nil
+        self.page_plan, self.curves = nil, nil
         self.anew = rates and { time_s = now.time_s, name = snapshot.is_restart(before, now) and "restart" or "reset" }
     end
     self.past:add(now)

@@ -134,7 +134,10 @@ end
 
 function M.run(context, parsed)
     local client = must(context:open())
-    local now, before, rates, judge = must(context:pair(client, parsed.interval))
+    local now, before, rates, judge, one = must(context:pair(client, parsed.interval))
+    if one and now.slated then -- the states are those of the plan that slatectl advise pages prints
+        one:plan(require("slate.facts.sampled").curves(client, require("slate.judge.relief").wanted(one)))
+    end
     client:close()
     must(snapshot.reports_classes(now))
     local all = view.classes(now, before, rates, judge)

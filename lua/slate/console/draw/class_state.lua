@@ -11,7 +11,7 @@ local units = require "slate.base.units"
 local M = {}
 
 local MARKS <const> = { starving = "!", spare = "+" }
-local STYLES <const> = { starving = cells.BAD, no_gain = cells.WARN, spare = cells.GOOD }
+local STYLES <const> = { starving = cells.BAD, gain_unsure = cells.WARN, no_gain = cells.WARN, spare = cells.GOOD }
 
 --- The columns of the screen that a word takes at most.
 M.WIDTH = 11
