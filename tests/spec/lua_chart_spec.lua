@@ -152,14 +152,16 @@ describe("the chart", function()
     end)
 
     it("curve is none where the classes that have most of the misses fit none", function()
-        local moments_of = {}
-        for i = 1, 10 do
-            moments_of[i] = make(1000 + i, { [7] = { chunk_size = 384, total_pages = 5, number = 2000, age = 1,
-                get_hits = i * 800, cmd_set = i * 200 } }, { get_hits = i * 800, get_misses = i * 200 })
+        for what, age in pairs({ ["the oldest is too young"] = 1, ["items leave before the oldest"] = 11 }) do
+            local moments_of = {}
+            for i = 1, 10 do
+                moments_of[i] = make(1000 + i, { [7] = { chunk_size = 384, total_pages = 5, number = 2000, age = age,
+                    get_hits = i * 800, cmd_set = i * 200 } }, { get_hits = i * 800, get_misses = i * 200 })
+            end
+            local figure, message = require("slate.chart.kinds.curve").figure(moments_of)
+            assert.is_nil(figure, what)
+            assert.truthy(message:find("^no curve fits"), message)
         end
-        local figure, message = require("slate.chart.kinds.curve").figure(moments_of)
-        assert.is_nil(figure)
-        assert.truthy(message:find("^no curve fits"), message)
     end)
 
     it("lines are shaded between the least and the most of their points", function()

@@ -238,14 +238,17 @@ describe("the review of a setting", function()
     end)
 
     it("reads the curve for another memory limit", function()
-        local asked = { curve = ("STAT bytes %d\r\nSTAT point:%d 0.5\r\nSTAT point:%d 0.7\r\nEND\r\n"):format(64 * MIB,
-            32 * MIB, 96 * MIB) }
+        local asked = { curve = ("STAT bytes %d\r\nSTAT reads 10000\r\nSTAT point:%d 0.5\r\nSTAT point:%d 0.7\r\n"
+            .. "END\r\n"):format(64 * MIB, 32 * MIB, 96 * MIB) }
         local one = watched({}, 0, { slated = "0.1.0" })
-        assert.equal("hit ratio 60.0% → 70.0%, by the LRU model",
+        assert.equal("hit ratio 60.0% → 70.0%, +10.0 ± 0.9 points, by the LRU model",
             told(one, { name = "maxbytes", value = "96" }, "expects", asked))
         asked.curve = asked.curve:gsub("END", "STAT hit_ratio_x0.5 0.5\r\nSTAT hit_ratio_x1 0.8\r\n"
             .. "STAT hit_ratio_x2 0.9\r\nEND")
-        assert.equal("hit ratio 80.0% → 90.0%, by predictions of its policy",
+        assert.equal("hit ratio 80.0% → 90.0%, +10.0 ± 0.6 points, by predictions of its policy",
+            told(one, { name = "maxbytes", value = "96" }, "expects", asked))
+        asked.curve = asked.curve:gsub("reads 10000", "reads 299")
+        assert.equal("what other memory would bring is not known: 299 sampled reads of the 300 that are needed",
             told(one, { name = "maxbytes", value = "96" }, "expects", asked))
         assert.is_nil(told(watched({}, 0), { name = "maxbytes", value = "96" }, "expects", asked), "needs slated")
         assert.equal("a lower limit evicts until it is met", told(one, { name = "maxbytes", value = "32" }, "WARNING"))
@@ -263,5 +266,31 @@ describe("the review of a setting", function()
         assert.is_nil(told(one, { name = "slab_automove", value = "1" }, "WARNING"))
         assert.equal("u sets the old value again", told(one, { name = "lru_tune", value = "1" }, "undo"))
         assert.same({}, prediction.change(view.observer(), { change = { name = "policy", value = "lru" } }))
+    end)
+end)
+
+describe("slatectl set --dry-run", function()
+    -- The output for a setting of a slated with this curve.
+    local function dry_run(setting, ...)
+        local one = require("support.canned").new({ "tests/console/fixtures/slated-0.1-first.txt" },
+            { version = "VERSION 1.6.45" })
+        one.files["stats curve"] = { { ("STAT bytes %d"):format(64 * MIB), "STAT reads 10000",
+            "STAT hit_ratio_x0.5 0.5", "STAT hit_ratio_x1 0.8", "STAT hit_ratio_x2 0.9", "END" } }
+        one:install()
+        local code, out, err = one:slatectl({ "set", setting, "--dry-run", ... }, {})
+        assert.equal(0, code, err)
+        return out
+    end
+
+    it("prints what slatetop's review says of the same change, but not how a key takes it back", function()
+        local out = dry_run("memory=128m")
+        assert.truthy(out:find("\nexpects: hit ratio 80.0% → 90.0%, +10.0 ± 0.6 points, by predictions of its policy\n",
+            1, true), out)
+        assert.is_nil(out:find("u sets", 1, true))
+        assert.truthy(dry_run("automove=off"):find("\ncaution: with automove off, only you move pages\n", 1, true))
+        assert.is_nil(dry_run("lru_crawler_sleep=200"):find("expects", 1, true))
+        local change = require("dkjson").decode(dry_run("memory=128m", "--json")).changes[1]
+        assert.matches("^hit ratio 80.0%% → 90.0%%", change.expects)
+        assert.is_nil(change.caution)
     end)
 end)

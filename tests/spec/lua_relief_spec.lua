@@ -85,7 +85,7 @@ describe("whether more memory helps", function()
         assert.equal("what more memory would bring is not known: twice as much brings +1.5 ± 3.3 points of hits",
             relief.memory(with_reads(400, 0.7, 0.86, 0.875, 0.9), EVICTS).text)
         rough.reads = 299
-        assert.equal("what more memory would bring is not known: 299 sampled reads of the 300 that are needed",
+        assert.equal("what other memory would bring is not known: 299 sampled reads of the 300 that are needed",
             relief.memory(rough, EVICTS).text)
     end)
 
@@ -115,7 +115,7 @@ describe("whether more memory helps", function()
     it("is not known, never nothing, while no reads were sampled", function()
         local curve = with_reads(0, 0.7, 0.8, 0.86, 0.9)
         local general = { limit_maxbytes = 128 << 20, evictions = 0 }
-        local few = "what more memory would bring is not known: 0 sampled reads of the 300 that are needed"
+        local few = "what other memory would bring is not known: 0 sampled reads of the 300 that are needed"
         assert.equal("the cache is not full yet, it has 64 MiB of 128 MiB: " .. few,
             relief.memory(curve, { evicts = false, general = general }).text)
         assert.equal(few, relief.memory(curve, CALM).text)
@@ -160,7 +160,15 @@ describe("whether more memory helps", function()
     it("is never less than a page for each class", function()
         local classes = {}
         for id = 1, 60 do classes[id] = { id = id, total_pages = 1 } end
-        assert.equal("out of reach: the server holds at least 60 MiB", advised_for(nil, 0.01, 1e5, classes).facts[4][2])
+        assert.equal("out of reach: each of 60 classes keeps a page: the server holds at least 60 MiB",
+            advised_for(nil, 0.01, 1e5, classes).facts[4][2])
+        local curve = sampled.parse_curve(curve_of(0.5, 0.6, 0.8, 0.9))
+        for id = 61, 100 do classes[id] = { id = id, total_pages = 1 } end
+        assert.equal(128 << 20, curve.bytes + relief.memory(curve, { evicts = true, classes = classes }).bytes_more)
+        for id = 101, 150 do classes[id] = { id = id, total_pages = 1 } end
+        assert.equal("each of 150 classes keeps a page: the server holds at least 150 MiB",
+            relief.memory(curve, { evicts = true, classes = classes }).text)
+        for id = 61, 150 do classes[id] = nil end
         assert.same({ "slatectl set maxbytes " .. (60 << 20) }, advised_for(45, 0.01, 1e5, classes).commands)
     end)
 
@@ -215,7 +223,7 @@ describe("whether more memory helps", function()
         local told = assert(advice.memory({ pair = function()
             return { general = general, settings = {} }
         end }, client, {}))
-        assert.matches("^the cache is not full yet, it has 64 MiB of 128 MiB: what more memory would bring is not ",
+        assert.matches("^the cache is not full yet, it has 64 MiB of 128 MiB: what other memory would bring is not ",
             told.text, "also before a curve can be told")
     end)
 end)

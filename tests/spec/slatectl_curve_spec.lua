@@ -91,11 +91,11 @@ describe("slatectl curve", function()
         .. "STAT real_hit_ratio 0.7201\r\nEND"
 
     -- general: lines of `stats`; by default those of a cache that evicts.
-    local function run(told, arguments, general)
+    local function run(told, arguments, general, slabs)
         local one = canned.new({}, {
             version = "VERSION 1.6.45",
             stats = (general or "STAT limit_maxbytes 67108864\r\nSTAT evictions 12") .. "\r\nEND",
-            ["stats slated"] = "STAT slated_version 0.1.0\r\nEND", ["stats whatif"] = WHATIF,
+            ["stats slated"] = "STAT slated_version 0.1.0\r\nEND", ["stats whatif"] = WHATIF, ["stats slabs"] = slabs,
             ["stats curve"] = told:gsub("\n", "\r\n") .. "END", ["stats curve 5"] = told:gsub("\n", "\r\n") .. "END",
         })
         one:install()
@@ -152,6 +152,19 @@ describe("slatectl curve", function()
         assert.truthy(out:find(lacks, 1, true), out)
         assert.is_nil(out:find("80% BAND", 1, true))
         assert.truthy(out:find("\npredictions +1 of 2 ") and out:find("HITS, LRU MODEL", 1, true), out)
+    end)
+
+    it("has no memory below the page that each class keeps, and of x1 the memory held", function()
+        local slabs = {}
+        for id = 1, 100 do slabs[id] = ("STAT %d:chunk_size 96\r\nSTAT %d:total_pages 1"):format(id, id) end
+        local held = TOLD:gsub("STAT reads", "STAT used_bytes 104857600\nSTAT reads")
+        local code, out = run(held, "", nil, table.concat(slabs, "\r\n") .. "\r\nEND")
+        assert.equal(0, code)
+        local why = "\neach of 100 classes keeps a page: the server holds at least 100 MiB\n"
+        assert.truthy(out:find(why, 1, true), out)
+        assert.truthy(out:find("\nx1 +100 MiB +71%.29%% +counted"), out)
+        assert.is_nil(out:find("x0.5", 1, true) or out:find("8 MiB +40%.00%%"), out)
+        assert.truthy(out:find("\nx2 +128 MiB +79%.00%%"), out)
     end)
 
     it("says that an answer cannot be read", function()

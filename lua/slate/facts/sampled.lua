@@ -183,6 +183,19 @@ end
 --- The value at x of points { x, y }: see slate.base.policy_curve.
 M.between = require("slate.base.policy_curve").between
 
+--- Leaves out the sizes and points of a curve below the least memory that the server can hold; today's size stays.
+function M.leave_out_below(curve, least_bytes)
+    local function keep(list, is_within)
+        for i = #list, 1, -1 do
+            if not is_within(list[i]) then
+                table.remove(list, i)
+            end
+        end
+    end
+    keep(curve.points, function(point) return point[1] >= least_bytes end)
+    keep(curve.sizes, function(size) return size[1] == 1 or size[1] * curve.bytes >= least_bytes end)
+end
+
 -- Half of a band in standard errors: a band holds 19 of 20 values of a normal distribution.
 local BAND_DEVIATIONS <const> = 1.96
 

@@ -153,24 +153,24 @@ local function relief_about(context, client, options)
     return relief.about(one, sampled.curves(client, relief.wanted(one)))
 end
 
--- The gain in words; "not known yet" if chance alone may be as much as the hit ratio can rise, or fall. least_bytes: of
--- the pages that the classes keep.
-local function gain_in_words(curve, times, here, least_bytes)
-    local gain, error = sampled.gain_at(curve, times)
-    if times * curve.bytes < least_bytes then
-        return "out of reach: the server holds at least " .. units.bytes_in_words(least_bytes)
-    elseif (curve.reads or 0) < limits.sampled_reads_least
-        or limits.errors_apart * error >= (times > 1 and 1 - here or here) then
+-- The gain in words; "not known yet" if chance alone may be as much as the hit ratio can rise, or fall. classes: of a
+-- snapshot.
+local function gain_in_words(curve, times, here, classes)
+    local gain, error_ratio = sampled.gain_at(curve, times)
+    local below = relief.below_least(classes, times * curve.bytes)
+    if below then
+        return "out of reach: " .. below
+    elseif relief.few_reads(curve) or limits.errors_apart * error_ratio >= (times > 1 and 1 - here or here) then
         return "not known yet: too few reads were sampled"
     end
-    return relief.gain_words(gain, error)
+    return relief.gain_words(gain, error_ratio)
 end
 
 -- The hit ratio at a point of the curve in words, and the band of 95 % about it. At least as much as today's point
 -- differs from the hits counted lately may be wrong.
 local function told_at(curve, point, here)
-    local _, error = sampled.gain_at(curve, point[1] / curve.bytes)
-    local band = math.max(limits.errors_apart * error, math.abs((curve.measured_hit_ratio or here) - here))
+    local _, error_ratio = sampled.gain_at(curve, point[1] / curve.bytes)
+    local band = math.max(limits.errors_apart * error_ratio, math.abs((curve.measured_hit_ratio or here) - here))
     return ("the curve covers up to %s and tells %.1f %% (± %.1f)"):format(units.bytes_in_words(point[1]),
         point[2] * 100, band * 100), band
 end
@@ -185,10 +185,10 @@ local function for_target(curve, points, here, wanted, least_bytes)
             or "not known to be in reach", told)
     end
     bytes = math.max(bytes, least_bytes)
-    local gain, error = sampled.gain_at(curve, bytes / curve.bytes)
-    if (curve.reads or 0) < limits.sampled_reads_least or limits.errors_apart * error > math.abs(gain) then
+    local gain, error_ratio = sampled.gain_at(curve, bytes / curve.bytes)
+    if relief.few_reads(curve) or limits.errors_apart * error_ratio > math.abs(gain) then
         return ("the memory for %g %% of hits is not known: by the curve it is about %s, whose gain is %s, of %s")
-            :format(wanted * 100, units.bytes_in_words(bytes), relief.gain_words(gain, error),
+            :format(wanted * 100, units.bytes_in_words(bytes), relief.gain_words(gain, error_ratio),
                 units.plural((curve.reads or 0) // 1, "sampled read")), bytes
     end
     return ("%g %% of hits need about %s:"):format(wanted * 100, units.bytes_in_words(bytes)), bytes, set_memory(bytes)
@@ -222,15 +222,14 @@ function M.memory(context, client, options)
     end
     local bytes, most = curve.bytes, points[#points][2]
     local here, enough = sampled.between(points, bytes), bytes_for(points, most - limits.policy_gain_least_ratio)
-    local least_bytes = relief.least_bytes(about.classes)
     local judged = relief.memory(curve, about)
     local advice = {
         facts = {
             { "memory", memory_words(curve) },
             { "hits lately", curve.measured_hit_ratio and units.percent(curve.measured_hit_ratio, 2) .. ", counted"
                 or "not known yet" },
-            { "twice of it", gain_in_words(curve, 2, here, least_bytes) },
-            { "half of it", gain_in_words(curve, 0.5, here, least_bytes) },
+            { "twice of it", gain_in_words(curve, 2, here, about.classes) },
+            { "half of it", gain_in_words(curve, 0.5, here, about.classes) },
             { "source", ("%s, of %s; ± is a band of 95%%"):format(source,
                 units.plural(curve.reads or 0, "sampled read")) },
             { "first reads", sampled.first_reads_words(curve) or "not known" },
@@ -241,7 +240,7 @@ function M.memory(context, client, options)
     }
     if options.hits then
         advice.text, advice.target_bytes, advice.commands[1] = for_target(curve, points, here, options.hits / 100,
-            least_bytes)
+            (relief.least_bytes(about.classes)))
     elseif judged.is_short then
         advice.commands[1] = set_memory(bytes + judged.bytes_more)
     elseif about.starves then

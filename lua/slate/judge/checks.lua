@@ -110,7 +110,8 @@ end
 
 -- The gain of more memory and of another policy, by slate.judge.relief, as in advise and slatetop.
 local function relief_about(about)
-    return { starves = about.in_need, evicts = relief.evicts(about.lately, about.general_rates) }
+    return { starves = about.in_need, evicts = relief.evicts(about.lately, about.general_rates),
+        classes = about.now.classes }
 end
 
 local function memory_of(about)

@@ -133,15 +133,21 @@ end
 
 -- settings ------------------------------------------------------------------------------------
 
--- The hit ratio with another limit, from the points of slate.judge.relief.
+-- The hit ratio with another limit and the band of its change, from the points of slate.judge.relief.
 local function of_memory(one, replies, mib)
     local curve, limit = answers.curve(replies.curve), one.now.general.limit_maxbytes
-    if not (curve and limit and mib) then
+    if not (curve and curve.bytes and limit and mib and mib > 0) then
         return nil
     end
     local points, source = relief.points(curve)
-    return points and ("hit ratio %s → %s, by %s"):format(units.percent(sampled.between(points, limit), 1),
-        units.percent(sampled.between(points, mib * MIB), 1), source)
+    local few = relief.few_reads(curve)
+    if few or not points then
+        return few or sampled.too_few("for a curve")
+    end
+    local here, there = sampled.between(points, limit), sampled.between(points, mib * MIB)
+    local _, error_ratio = sampled.gain_at(curve, mib * MIB / curve.bytes)
+    return ("hit ratio %s → %s, %s, by %s"):format(units.percent(here, 1), units.percent(there, 1),
+        relief.gain_words(there - here, error_ratio), source)
 end
 
 -- The hit ratio of another policy, in the cache or in one class, by its miniature.
@@ -180,7 +186,9 @@ function SETTINGS.maxbytes(add, one, replies, value)
     elseif was and was % MIB ~= 0 then
         add("WARNING", "the limit is no whole number of MiB: undo sets it rounded down", "bad")
     end
-    add("expects", one.now.slated and of_memory(one, replies, mib))
+    local below = mib and one.now.slated and relief.below_least(one.now.classes, mib * MIB)
+    add("WARNING", below, "bad")
+    add("expects", one.now.slated and not below and of_memory(one, replies, mib))
     add("undo", "u sets the old limit again; items evicted for a lower one are gone")
 end
 
@@ -219,6 +227,24 @@ function M.change(one, replies)
         SETTINGS[change.name](add, one, replies, change.value)
     else
         add("undo", "u sets the old value again")
+    end
+    return list
+end
+
+--- The warnings and the prediction of a setting, read from a server: a list as of M.change, without how slatetop takes
+-- the change back; or nil, message, code. change: { name, value } as of slate.act.shown.
+function M.of_setting(context, client, change)
+    local now, message, code = context:snapshot(client)
+    if not now then
+        return nil, message, code
+    end
+    local replies, list = { change = change }, {}
+    for _, group in ipairs(now.slated and { "curve", "whatif" } or {}) do
+        local lines = client:stats(group)
+        replies[group] = lines and table.concat(lines, "\n")
+    end
+    for _, sentence in ipairs(M.change({ now = now }, replies)) do
+        list[#list + 1] = sentence.label ~= "undo" and sentence or nil
     end
     return list
 end

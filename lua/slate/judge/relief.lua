@@ -138,7 +138,7 @@ function M.instead(one, move, memory, policy)
             ("store less of what class %d keeps, or for a shorter time"):format(move.to)
     elseif memory and memory.is_short then
         return ("%s more memory would bring %s"):format(units.bytes_in_words(memory.bytes_more),
-            M.gain_words(memory.gain, memory.error)), "slatectl advise memory"
+            M.gain_words(memory.gain, memory.error_ratio)), "slatectl advise memory"
     elseif policy and policy.is_better then
         return ("the policy %s would bring %.1f points"):format(policy.best, policy.difference * 100),
             "slatectl advise policy"
@@ -243,9 +243,9 @@ function M.points(curve)
     return sampled.points(curve), by_policy and "predictions of " .. (curve.policy or "its policy") or BY_LRU
 end
 
---- A gain of hit ratio with its band of 95 %: "+4.6 ± 1.2 points". error: its standard error.
-function M.gain_words(gain, error)
-    return ("%+.1f ± %.1f points"):format(gain * 100, limits.errors_apart * error * 100)
+--- A gain of hit ratio with its band of 95 %: "+4.6 ± 1.2 points". error_ratio: its standard error.
+function M.gain_words(gain, error_ratio)
+    return ("%+.1f ± %.1f points"):format(gain * 100, limits.errors_apart * error_ratio * 100)
 end
 
 --- The least memory that the server can hold, and the number of classes that have pages: each class keeps one, whatever
@@ -258,21 +258,30 @@ function M.least_bytes(classes)
     return count * chunks.PAGE_BYTES, count
 end
 
--- The smallest step of memory with a gain that is large and sure enough: { times, bytes_more, gain, error (the gain's
--- standard error) }; nil: no step has.
-local function least_worth(curve)
+--- A sentence: so much memory is out of the server's reach; nil if it is within. bytes: of the memory.
+function M.below_least(classes, bytes)
+    local least_bytes, count = M.least_bytes(classes)
+    return bytes < least_bytes and ("each of %d classes keeps a page: the server holds at least %s"):format(count,
+        units.bytes_in_words(least_bytes)) or nil
+end
+
+-- The smallest step of memory with a gain that is large and sure enough: { times, bytes_more, gain, error_ratio
+-- (the gain's standard error) }; nil: no step has.
+local function least_worth(curve, classes)
     for _, times in ipairs(MORE_TIMES) do
-        local gain, error = sampled.gain_at(curve, times)
-        if gain and gain >= limits.gain_least_ratio and gain >= limits.errors_apart * error then
-            return { times = times, bytes_more = math.floor(curve.bytes * (times - 1)), gain = gain, error = error }
+        local gain, error_ratio = sampled.gain_at(curve, times)
+        if gain and gain >= limits.gain_least_ratio and gain >= limits.errors_apart * error_ratio
+            and not M.below_least(classes, curve.bytes * times) then
+            return { times = times, bytes_more = math.floor(curve.bytes * (times - 1)), gain = gain,
+                error_ratio = error_ratio }
         end
     end
 end
 
--- Why the sample cannot tell yet what memory brings; nil if it can.
-local function few_reads(curve)
+--- A sentence: the sample cannot tell yet what more or less memory brings; nil if it can.
+function M.few_reads(curve)
     local reads = curve.reads or 0
-    return reads < limits.sampled_reads_least and ("what more memory would bring is not known: %s of the %d that are "
+    return reads < limits.sampled_reads_least and ("what other memory would bring is not known: %s of the %d that are "
         .. "needed"):format(units.plural(reads // 1, "sampled read"), limits.sampled_reads_least) or nil
 end
 
@@ -283,7 +292,7 @@ function M.unfilled(general, curve)
         return nil
     end
     return ("the cache is not full yet, it has %s of %s: %s"):format(units.bytes_in_words(bytes),
-        units.bytes_in_words(limit), few_reads(curve) or "more memory would bring nothing")
+        units.bytes_in_words(limit), M.few_reads(curve) or "more memory would bring nothing")
 end
 
 --- The sentence about memory while a class starves.
@@ -291,22 +300,22 @@ function M.while_starving(about)
     return ("class %d starves: give it pages of other classes before memory is bought"):format(about.starves)
 end
 
---- Whether the server is short of memory: { is_short, times, bytes_more, gain, error (these four if it is), text }; nil
--- before enough was sampled.
+--- Whether the server is short of memory: { is_short, times, bytes_more, gain, error_ratio (these four if it is),
+-- text }; nil before enough was sampled.
 function M.memory(curve, about)
-    local twice, error = sampled.gain_at(curve, MORE_TIMES[#MORE_TIMES])
+    local twice, error_ratio = sampled.gain_at(curve, MORE_TIMES[#MORE_TIMES])
     if not twice then
         return nil
     elseif about.starves then
         return { text = M.while_starving(about) }
     end
-    local few, unfilled = few_reads(curve), about.general and M.unfilled(about.general, curve)
+    local few, unfilled = M.few_reads(curve), about.general and M.unfilled(about.general, curve)
     if not about.evicts and (unfilled or not few) then
         return { text = unfilled or about.evicts == false
             and "nothing is evicted now: more memory would bring nothing now"
             or "what more memory would bring is not known: evictions are not reported, or not yet" }
     end
-    local found, _, is_young = least_worth(curve), sampled.first_reads(curve)
+    local found, _, is_young = least_worth(curve, about.classes), sampled.first_reads(curve)
     local failed = verdict.failed_before(curve)
     if failed or few then
         return { text = failed or few }
@@ -315,12 +324,14 @@ function M.memory(curve, about)
     elseif found then
         found.is_short = true
         found.text = ("memory is short: %s more (%.0f %%) would bring %s of hits, by its curve"):format(
-            units.bytes_in_words(found.bytes_more), (found.times - 1) * 100, M.gain_words(found.gain, found.error))
+            units.bytes_in_words(found.bytes_more), (found.times - 1) * 100,
+            M.gain_words(found.gain, found.error_ratio))
         return found
     end
-    return { text = ("%s: twice as much brings %s of hits"):format(
-        twice + limits.errors_apart * error < limits.gain_least_ratio and "more memory would bring little"
-            or "what more memory would bring is not known", M.gain_words(math.max(0, twice), error)) }
+    return { text = M.below_least(about.classes, curve.bytes * MORE_TIMES[#MORE_TIMES])
+        or ("%s: twice as much brings %s of hits"):format(
+            twice + limits.errors_apart * error_ratio < limits.gain_least_ratio and "more memory would bring little"
+                or "what more memory would bring is not known", M.gain_words(math.max(0, twice), error_ratio)) }
 end
 
 -- policies ------------------------------------------------------------------------------------

@@ -35,11 +35,12 @@ local function begin_of(list)
     return list[at], layout_of(list[at]) == layout
 end
 
--- Whether the class's counts allow a curve: it misses, and the items that it would hold for the age of its oldest are
--- not more than it does, whatever its curve.
+-- Whether the class's counts allow a curve: it misses; the items that it would hold for the age of its oldest are not
+-- more than it does, whatever its curve; and it stored no more in that age than it holds. Else items leave before the
+-- oldest does, as they expire or as the policy keeps some longer, and their age tells nothing of other memory.
 local function has_curve(requests, missed, items, age)
     local fall = missed > 0 and missed < requests and math.log(requests / missed)
-    return fall and age * requests / items > fall / (1 - missed / requests)
+    return fall and age * requests / items > fall / (1 - missed / requests) and age * missed < items
 end
 
 -- The classes with requests between two samples, those with the most stores first.

@@ -17,7 +17,7 @@ end
 function M.declare(command)
     command:argument("setting", "NAME VALUE, or NAME=VALUE any number of times; names as slatectl settings has them, "
         .. "also automove, memory, and on slated policy."):args("+"):argname("SETTING")
-    command:flag("--dry-run", "Check and show what would be sent; send nothing.")
+    command:flag("--dry-run", "Check, predict and show what would be sent; send nothing.")
     witness.declare(command)
 end
 
@@ -37,6 +37,12 @@ local function pairs_of(words)
     return list
 end
 
+-- What slatetop's review says of a setting before it is sent.
+local function predicted(context, client, change)
+    return must(require("slate.judge.prediction").of_setting(context, client,
+        require("slate.act.shown").change({ kind = "set", name = change.name, value = change.is })))
+end
+
 --- Carries out settings one after the other and prints each result; the first failure ends it. steps: of
 -- slate.act.steps, all of kind "set". verdict_s: how long to observe before and after; nil: no verdict. Returns an exit
 -- code, or nil, message, code.
@@ -46,6 +52,10 @@ function M.apply(context, client, steps, dry_run, verdict_s)
         step.kind = "set"
         local change = must(require("slate.act.steps").prepare(context, client, step))
         changes[i] = { name = change.name, was = change.was, is = change.is, commands = change.lines }
+        for _, said in ipairs(dry_run and predicted(context, client, changes[i]) or {}) do
+            local key = said.label == "expects" and said.label or "caution"
+            changes[i][key] = changes[i][key] and changes[i][key] .. "; " .. said.text or said.text
+        end
     end
     local seen, outcome
     if verdict_s and not dry_run then
@@ -77,6 +87,11 @@ function M.apply(context, client, steps, dry_run, verdict_s)
         for _, change in ipairs(changes) do
             context:out(("%s: %s -> %s; would send: %s\n"):format(change.name, change.was, change.is,
                 table.concat(change.commands, "; ")))
+            for _, key in ipairs({ "caution", "expects" }) do
+                if change[key] then
+                    context:out(("%s: %s\n"):format(key, change[key]))
+                end
+            end
         end
         context:out("nothing was sent\n")
     end

@@ -67,6 +67,11 @@ local function band_of(point)
     return point[3] and ("%.2f to %.2f%%"):format(100 * point[3], 100 * point[4]) or "-"
 end
 
+-- The memory of a size. Today's is what the classes hold, where that is more than the limit.
+local function bytes_of(curve, size)
+    return size[1] == 1 and math.max(curve.bytes, curve.used_bytes) or math.floor(size[1] * curve.bytes)
+end
+
 -- The hit ratios of the running policy; today's is counted, and has no band.
 local function size_rows(curve)
     local rows, now = {}, nil
@@ -74,7 +79,7 @@ local function size_rows(curve)
         now = size[1] == 1 and size[2] or now
     end
     for i, size in ipairs(curve.sizes) do
-        rows[i] = { ("x%g"):format(size[1]), units.bytes_in_words(math.floor(size[1] * curve.bytes)), share(size[2]),
+        rows[i] = { ("x%g"):format(size[1]), units.bytes_in_words(bytes_of(curve, size)), share(size[2]),
             size[1] == 1 and "counted" or band_of(size),
             size[1] == 1 and "" or now and ("%+.2f"):format(100 * (size[2] - now)) or "-" }
     end
@@ -83,8 +88,8 @@ end
 
 local function out_text(context, curve)
     context:out(context:pairs(facts_of(curve)))
-    if curve.unfilled then
-        context:out(curve.unfilled, "\n")
+    for _, sentence in ipairs({ curve.unfilled or false, curve.out_of_reach or false }) do
+        context:out(sentence and sentence .. "\n" or "")
     end
     if curve.lacks then
         context:out(("the hit ratio of the cache's policy with other memory is not known yet: %s\n"):format(
@@ -119,11 +124,11 @@ local function doublings(bytes)
     return sizes
 end
 
--- Points of hit ratios as points of miss ratios, with their bands. times: what x counts, in bytes.
-local function misses_of(points, times)
+-- Points of hit ratios as points of miss ratios, with their bands. bytes_at: the memory of a point.
+local function misses_of(points, bytes_at)
     local list = {}
     for i, point in ipairs(points) do
-        list[i] = { math.floor(point[1] * times), 1 - point[2], point[4] and 1 - point[4], point[3] and 1 - point[3] }
+        list[i] = { bytes_at(point), 1 - point[2], point[4] and 1 - point[4], point[3] and 1 - point[3] }
     end
     return list
 end
@@ -135,12 +140,12 @@ local function draw(context, curve, class, path)
         note = ("measured on %s that were sampled; shaded: the bands of 95 %%"):format(
             units.plural(curve.reads, "read")),
         y_label = "miss ratio", x_label = class and "memory of the class" or "memory", in_bytes = true,
-        sizes = doublings(curve.bytes), marks = { { x = curve.bytes, label = "now" } },
-        curves = { { label = "LRU model", points = misses_of(curve.points, 1) } },
+        sizes = doublings(curve.bytes), marks = { { x = bytes_of(curve, { 1 }), label = "now" } },
+        curves = { { label = "LRU model", points = misses_of(curve.points, function(point) return point[1] end) } },
     }
     if #curve.sizes > 0 then
         series.curves[2] = { label = ("%s, expected"):format(curve.policy),
-            points = misses_of(curve.sizes, curve.bytes) }
+            points = misses_of(curve.sizes, function(size) return bytes_of(curve, size) end) }
     end
     local chart = require "slate.chart.draw"
     return require("slate.chart.picture").save(path, chart.curves(series), { terminal = chart.terminal_for(path) })
@@ -161,6 +166,10 @@ function M.run(context, parsed)
     if not parsed.class then
         local general = stats.figures(must(client:stats("")))
         curve.bytes_limit, curve.unfilled = general.limit_maxbytes, relief.unfilled(general, curve)
+        local _, classes = stats.numbered(client:stats("slabs") or {}, "id", {}, {})
+        local least_bytes = relief.least_bytes(classes)
+        curve.out_of_reach = curve.points[1] and relief.below_least(classes, curve.points[1][1])
+        sampled.leave_out_below(curve, least_bytes)
     end
     client:close()
     if context.json then
@@ -178,7 +187,7 @@ function M.run(context, parsed)
     else
         out_text(context, curve)
     end
-    if #curve.points == 0 then
+    if #curve.points == 0 and not curve.out_of_reach then
         return nil, sampled.too_few("for a curve"), "no"
     elseif parsed.output then
         must(draw(context, curve, parsed.class, parsed.output))
