@@ -227,6 +227,19 @@ describe("a question", function()
         assert.same({}, question.findings(require("slate.console.model").new("x")))
     end)
 
+    it("before a snapshot is judged has the answer measuring, or none", function()
+        for _, name in ipairs({ "automove_reasons", "findings", "watch_automove" }) do
+            local one = require("slate.console.model").new("x")
+            assert.same({ { tone = "plain", text = "measuring" } }, question.ask(one, "slate.judge.attention", name))
+            one:take(screens.model("memcached-1.6.18").now, { at_s = 1, wall_s = 1, is_unjudged = true })
+            assert.same({ { tone = "plain", text = "measuring" } }, question.ask(one, "slate.judge.attention", name))
+            assert.same({ {}, {}, {}, 1 }, { question.worth(one), question.plan(one), question.plan_classes(one),
+                (question.pages(one, 4, 5)) })
+            assert.same({}, { question.sizes(one), (question.donor(one, 4)) })
+            assert.equal("measuring", (require("slate.console.change").why_not(one, { from = 4, to = 5, pages = 1 })))
+        end
+    end)
+
     it("has the cells of the operator's own columns", function()
         local one = slated()
         assert.same({ {}, {} }, { question.own_cells(one) })

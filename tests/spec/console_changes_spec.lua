@@ -98,6 +98,19 @@ describe("slatetop's changes", function()
         assert.equal("1", one.verbosity)
     end)
 
+    it("wait for the first judged snapshot, and are made after it", function()
+        local one = console()
+        local observer = one.model.observer
+        one.model.observer = nil
+        assert.same({ nil, "measuring" }, { one.changes:propose("undo") })
+        assert.same({ nil, "measuring" }, { one.changes:begin("change", LOUDER, NO_TRIAL) })
+        one.model.observer = observer
+        assert.is_true(one.begin("change", LOUDER))
+        one.model.observer = nil -- judging failed; what was begun still goes on
+        assert.truthy(one.changes:propose("undo"))
+        assert.same({ "verbosity 1" }, one.sent)
+    end)
+
     it("are refused where the server does not take them, or one is under way", function()
         local one = console()
         local has_begun, why = one.begin("change", { { name = "verbosity", value = "loud" } })
@@ -260,6 +273,14 @@ describe("a change before it is sent", function()
         frame.model.now = nil
         assert.equal("say", propose.move(frame, 12, 4).kind)
         assert.equal("say", propose.automove(frame).kind)
+    end)
+
+    it("invents no mode of automove where none is reported", function()
+        assert.same({}, { (require("slate.facts.automove").of(nil)), (require("slate.facts.automove").of("nil")) })
+        local model = screens.look("memcached-1.6.18", 1)
+        model.now.settings = nil
+        model:take(model.now, { at_s = 99, wall_s = 99 })
+        assert.equal("", model.observer.automove)
     end)
 
     it("has its settings' names, rows and limits", function()

@@ -94,6 +94,9 @@ describe("the lines of a recording", function()
         end
         assert.equal(7, seen[1].general.a)
         assert.equal(snapshot.encode(snapshot.build({}, { time_s = 1 })), record_line.chain():next({}, { time_s = 1 }))
+        local chain, settings = record_line.chain(), { slab_automove = 1 }
+        assert.matches('"settings":{"slab_automove":1}', chain:next({}, { time_s = 1, settings = settings }), 1, true)
+        assert.not_matches("settings", chain:next({}, { time_s = 2, settings = settings })) -- they hold on
     end)
 
     it("that are damaged leave nothing to go on from in place", function()

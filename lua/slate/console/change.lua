@@ -40,6 +40,8 @@ function M.why_not(model, change)
     local now = model.now
     if not now then
         return "nothing is known about the server yet", "no"
+    elseif not model.observer then
+        return question.why_unjudged(model), "no"
     end
     return shown.why_not(model.observer, server.who(now), model.answers:replies(now), change)
 end

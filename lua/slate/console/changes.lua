@@ -5,6 +5,7 @@
 ---
 --- It belongs to one session, so a trial goes on while another server is on the screen. Times are of slate.base.clock.
 local clock = require "slate.base.clock"
+local question = require "slate.console.question"
 local server = require "slate.console.server"
 
 local M = {}
@@ -53,11 +54,16 @@ local function take_notes(changes)
     changes.has_failed = changes.acting.has_failed
 end
 
--- Calls a method. If it fails, every change and trial ends, the news has the reason, and so has the second result.
+-- Calls a method; none before a snapshot was judged. If it fails, every change and trial ends, the news has the reason, and so has the second result.
 local function call(changes, method, ...)
     local model = changes.model
+    local observer = model.observer or changes.acting and changes.acting.observer
+    if not observer then
+        return nil, question.why_unjudged(model)
+    end
     changes.acting = changes.acting or require("slate.act.acting").new({ server = model.server,
-        observer = model.observer, record = record_of(changes.audit_path) })
+        observer = observer, record = record_of(changes.audit_path) })
+    changes.acting.observer = observer
     local results = table.pack(pcall(changes.acting[method], changes.acting, ...))
     if results[1] then
         take_notes(changes)

@@ -39,15 +39,29 @@ local function call(model, judge, name, ...)
     return table.unpack(results, 2, results.n)
 end
 
+--- Why nothing is judged: no snapshot was judged yet, or a module has failed; nil: there is a judgement.
+function M.why_unjudged(model)
+    return model.failure and "not judged: " .. model.failure or not model.observer and "measuring" or nil
+end
+
+-- The results of module.name(the model's observer, ...); or nil and the error's words.
+local function judged(model, judge, name, ...)
+    if model.observer then
+        return call(model, judge, name, model.observer, ...)
+    end
+end
+
 --- The sentences of a judge's function (observer, replies) -> list. about (optional): class_id; is_past (a missing
 -- answer will not come); change ({ from, to, pages } or { name, value }), changes (a list of moves that are sent
 -- together) and outlook (the server's prediction of the change, a text).
 function M.ask(model, judge, name, about)
-    local sentences, problem = call(model, judge, name, model.observer, inputs(model, about or {}))
-    if type(sentences) ~= "table" then
-        return { { tone = "bad", text = "not judged: " .. (problem or "an answer without sentences") } }
+    local why = M.why_unjudged(model)
+    if why then
+        return { { tone = model.failure and "bad" or "plain", text = why } }
     end
-    return sentences
+    local sentences, problem = judged(model, judge, name, inputs(model, about or {}))
+    return type(sentences) == "table" and sentences
+        or { { tone = "bad", text = "not judged: " .. (problem or "an answer without sentences") } }
 end
 
 -- A result that is made once for a snapshot and the replies so far.
@@ -71,7 +85,7 @@ end
 -- the class that would gain most. Cached.
 function M.worth(model)
     return model.now and once(model, "worth", ALL_REPLIES, function()
-        return call(model, "slate.judge.prediction", "page_worth", model.observer,
+        return judged(model, "slate.judge.prediction", "page_worth",
             { whatif = model.answers:text("whatif"), curves = model.answers:curves() })
     end) or {}
 end
@@ -82,13 +96,13 @@ function M.sizes(model)
     return model.now and once(model, "sizes", { "geometry", "stock_sizes" }, function()
         local replies = { geometry = answers:text("geometry"), sizes = answers:text("stock_sizes"),
             outlooks = answers.predictions:known() }
-        return (call(model, "slate.judge.prediction", "size_choices", model.observer, replies))
+        return (judged(model, "slate.judge.prediction", "size_choices", replies))
     end) or nil
 end
 
 --- The cells of the operator's own columns, by class id: texts, and the same as numbers, to sort by. Cached.
 function M.own_cells(model)
-    if not (model.now and model.rules) then
+    if not (model.observer and model.rules) then
         return {}, {}
     end
     local cells, numbers = once(model, "cells", {}, function()
@@ -108,7 +122,7 @@ end
 
 --- The best donor for a class, starving or not: its id, and how many pages to move; nil if no class can give.
 function M.donor(model, class_id)
-    if model.now and not model.failure then
+    if model.observer then
         local ok, from, pages = pcall(model.observer.donor_for, model.observer, class_id)
         return ok and from or nil, pages
     end
@@ -116,14 +130,14 @@ end
 
 --- The moves that slate.judge.page_plan advises, the first class in need first: a list of { from, to, pages }.
 function M.plan(model)
-    local plan = model.now and call(model, "slate.judge.relief", "plan", model.observer, model.answers:curves())
+    local plan = judged(model, "slate.judge.relief", "plan", model.answers:curves())
     return plan and plan.advised or {}
 end
 
 --- The classes on whose curves the plan rests.
 function M.plan_classes(model)
     local ids = {}
-    for _, id in ipairs(call(model, "slate.judge.relief", "wanted", model.observer) or {}) do
+    for _, id in ipairs(judged(model, "slate.judge.relief", "wanted") or {}) do
         ids[#ids + 1] = id ~= WHOLE_CACHE and id or nil
     end
     return ids
@@ -131,7 +145,7 @@ end
 
 --- How many pages to move from a chosen class to another, or to the pool (0).
 function M.pages(model, from, to)
-    return model.now and call(model, "slate.judge.prediction", "pages", model.observer, from, to) or 1
+    return judged(model, "slate.judge.prediction", "pages", from, to) or 1
 end
 
 return M

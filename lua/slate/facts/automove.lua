@@ -17,11 +17,11 @@ M.MODES = {
 
 --- A mode by its name or number, as a text or a number: { name, number (if it has one), words }; nil if there is none.
 function M.of(word)
-    word = tostring(word)
-    for _, mode in ipairs(M.MODES) do
+    word = word ~= nil and tostring(word)
+    for _, mode in ipairs(word and M.MODES or {}) do
         if mode.name:sub(-1) == ":" and #word > #mode.name and word:sub(1, #mode.name) == mode.name then
             return { name = word, words = mode.words }
-        elseif word == mode.name or word == tostring(mode.number) then
+        elseif word == mode.name or mode.number and word == tostring(mode.number) then
             return mode
         end
     end
@@ -30,7 +30,7 @@ end
 
 --- The mode as a server spells it, its name and its effect: "1 (ratio): a page ..."; "" if there is none.
 function M.reported(word)
-    local mode = word ~= nil and M.of(word)
+    local mode = M.of(word)
     if not mode then
         return word ~= nil and tostring(word) or ""
     end

@@ -79,9 +79,11 @@ function M.drop_known(one, known)
 end
 
 --- For slatetop: the next line of a recording. texts: the server's answers by group of `stats` ("", "slabs", "items",
--- "settings"); about: as for slate.facts.snapshot.build.
+-- "settings"); about: as for slate.facts.snapshot.build, and the
+-- settings of the server, for the first line.
 function Chain:next(texts, about)
     local one = snapshot.build(texts, about)
+    one.settings = one.settings or not self.settings and about.settings or nil
     self.settings = M.drop_known(one, self.settings)
     return self:encode(one)
 end

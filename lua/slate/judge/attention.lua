@@ -337,7 +337,7 @@ local function of_memcached(add, one, replies)
     elseif mode == "off" then
         add("automove is off, so only you move pages: t changes the mode, m moves pages.", starves and "bad")
     elseif mode == "eviction" then
-        add("automove is 2: a page of another class goes to the class that evicts, at every eviction.")
+        add("automove is eviction: a page of another class goes to the class that evicts, at every eviction.")
         add("It goes on as long as anything is evicted, which in a full cache is always: for minutes, not for good.",
             "bad")
     else
