@@ -113,6 +113,22 @@ describe("a model", function()
         end)
     end
 
+    it("makes an event of each setting that another program changes, and none of its own changes", function()
+        local one = screens.model("memcached-1.6.18")
+        local known = one.now.settings
+        one:note("you", 1001, "verbosity 0 → 1")
+        take(one, 13, "memcached-1.6.18", "second", function(now)
+            now.settings = setmetatable({ verbosity = 1, hot_max_factor = 0.45, lru_crawler = not known.lru_crawler,
+                slab_automove_window = 60 }, { __index = known })
+        end)
+        local texts = {}
+        for i, event in ipairs(one.events) do
+            texts[i] = event.kind .. ": " .. event.text
+        end
+        assert.same({ "you: verbosity 0 → 1", "setting: automove window 30 s → 60 s",
+            "setting: lru hot age factor 0.2 → 0.45", "setting: crawler yes → no" }, texts)
+    end)
+
     it("makes events of page moves and settings", function()
         local one = screens.model("memcached-1.6.18")
         take(one, 13, "memcached-1.6.18", "second", function(now, classes)

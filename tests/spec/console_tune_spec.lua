@@ -103,6 +103,10 @@ describe("Tune", function()
         pick("end", "enter") -- a part must be typed
         assert.same({ true, "lua:" }, { one.ui.tune.edits, one.ui.tune.typed })
         assert.equal("ratio", one.ui.tune.wanted.slab_automove)
+        picker.open(one.ui, "slab_automove", "lua:NAME", function(value) error("sends " .. value) end)
+        one.ui.tune.edits, one.ui.tune.cursor = false, 4
+        pick("enter") -- as from the key t of another view
+        assert.same({ true, "lua:", 1 }, { one.ui.tune.edits, one.ui.tune.typed, one.ui.tune.cursor })
         one.press("escape", "down", "down", "down", "down", "enter")
         one.draw()
         assert.is_true(one.shows("● s3fifo     items not read while they are new go early"))
@@ -217,6 +221,9 @@ describe("Tune", function()
         one.draw()
         assert.is_true(one.shows("waiting for the server"))
         one.frame.is_past = true
+        one.draw()
+        assert.is_true(one.shows("automove ratio      0.8"))
+        one.frame.model.now.settings = nil
         one.draw()
         assert.is_true(one.shows("not recorded"))
     end)

@@ -305,7 +305,7 @@ describe("undo in slatetop", function()
         local console = new_console(server)
         console.text = record('"id":5,"what":"set","name":"hot_lru_pct","was":"20","is":"25"')
         local said, proposed = console.undo()
-        assert.equal("hot_lru_pct 20 → 25, change 5 on record", proposed.title)
+        assert.equal("lru hot 20 % → 25 %, change 5 on record", proposed.title)
         assert.equal("lru hot 25 % → 20 %", said)
         assert.same({ 6, 5 }, { entries(console)[2].id, entries(console)[2].undoes })
         console.text = record('"id":5,"what":"set","name":"hot_lru_pct","was":"20","is":"30"')
@@ -424,6 +424,12 @@ describe("a trial in slatetop", function()
             local words = table.concat(case[2], " ")
             assert.equal(case[3] == nil, is_on(), words)
             assert.truthy(not case[3] or console.acting.news:find("trial reverted, " .. case[3], 1, true), words)
+            if case[3] then -- by its bound the trial is judged: no second sentence says that it is not
+                console.acting.observer.outcome = function() return { not_judged = "flush" }, "not judged" end
+                console.acting.outcome.seen_s, console.acting.outcome.found = nil, nil
+                console.acting:step(true)
+                assert.equal("", console.acting:words())
+            end
         end
     end)
 

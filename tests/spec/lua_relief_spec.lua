@@ -294,6 +294,19 @@ describe("whether another policy helps", function()
         assert.equal(failed(0, 2), relief.policy(whatif, EVICTS, curve).text)
     end)
 
+    it("says too young to tell in place of bounds of more than 100 points", function()
+        local replies, words = { whatif = table.concat(whatif_of(0.05, 1.06), "\r\n") }, {}
+        for _, judge in ipairs({ relief.ratings, relief.compared }) do
+            for _, one in ipairs(judge(nil, replies)) do
+                words[#words + 1] = (one.label or "") .. " " .. one.text
+            end
+        end
+        words = table.concat(words, "; ")
+        assert.matches("sieve too young to tell", words)
+        assert.matches("sieve: too young to tell", words)
+        assert.not_matches("106", words)
+    end)
+
     it("has a doubt that is no smaller than so few reads can hide", function()
         assert.equal(0.01, relief.doubt({ doubt = 0, reads = 300 }))
         assert.equal(0.02, relief.doubt({ doubt = 0.02, reads = 300 }))

@@ -72,7 +72,7 @@ function Acting:follow_outcome()
     if now.time_s ~= one.seen_s then
         one.seen_s = now.time_s
         local found, words = self.observer:outcome(one.began_s, one.ended_s, one.items_lost)
-        if found then
+        if found and not (one.is_reverted and found.not_judged) then -- the trial's end was judged
             found.words, one.found = words, found
         end
     end
@@ -198,7 +198,7 @@ function Acting:end_run()
     if #run.done > 0 then
         self.outcome = { title = shown.short(run.steps, run.done, run.title, text), began_s = run.began_s,
             ended_s = clock.steady_s(), id = run.done[#run.done].id, predicted = run.predicted,
-            items_lost = lost_by(run.done) }
+            items_lost = lost_by(run.done), is_reverted = run.kind == "trial" }
     end
     self.news, self.has_failed = text, not is_complete
     if #run.steps > 1 or run.kind == "trial" then

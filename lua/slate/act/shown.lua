@@ -112,18 +112,9 @@ local function value(step, text)
     return row and settings.shown(row, text) or text
 end
 
--- "automove window s" is "automove window", and "s" goes behind its values.
-local function without_unit(text)
-    for _, unit in ipairs({ "s", "us", "MiB", "%", "%/s" }) do
-        if text:sub(-#unit - 1) == " " .. unit then
-            return text:sub(1, -#unit - 2), unit
-        end
-    end
-    return text
-end
-
-local function with_unit(text, unit)
-    return unit and tonumber(text) and text .. " " .. unit or text
+-- A setting's change as it is on record: "automove ratio 0.80 → 0.60". step: with its name and value.
+local function recorded(step, entry)
+    return settings_shown.changed(label(step), value(step, entry.was or ""), value(step, entry.is))
 end
 
 --- "move 3 pages from class 4 to class 12", "set automove ratio to 0.60", "4 changes".
@@ -157,9 +148,7 @@ function M.done(step, entry, words)
     elseif not entry then
         return ("%s is %s already"):format(label(step), value(step, step.value))
     end
-    local name, unit = without_unit(label(step))
-    local was, is = value(step, entry.was), value(step, entry.is)
-    return ("%s %s → %s"):format(name, with_unit(was, unit), with_unit(is, unit))
+    return recorded(step, entry)
 end
 
 --- A change in few words, to stand before its figures. entries: its entries in the record; text: about its end.
@@ -175,7 +164,7 @@ end
 
 --- A change that another program made, in words. entry: of the record of changes.
 function M.entry(entry)
-    local what = entry.what == "set" and ("%s %s → %s"):format(entry.name, entry.was, entry.is)
+    local what = entry.what == "set" and recorded({ name = entry.name, value = entry.is }, entry)
         or entry.what == "geometry" and entry.is
         or steps.words({ kind = "move", src = entry.src, dst = entry.dst, pages = entry.pages })
     return ("%s, change %d on record"):format(what, entry.id)

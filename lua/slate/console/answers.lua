@@ -4,6 +4,7 @@
 local facts = require "slate.facts.answers"
 local page_summary = require "slate.console.page_summary"
 local predictions = require "slate.console.predictions"
+local settings = require "slate.facts.settings"
 local stats = require "slate.facts.stats"
 
 local M = {}
@@ -177,10 +178,11 @@ function Answers:class()
     return list
 end
 
---- The texts that slate.facts.settings reads, for a server with this snapshot.
+--- The texts that slate.facts.settings reads, for a server with this snapshot; without an answer its settings.
 function Answers:replies(now)
     local flash = now.general.extstore_limit_maxbytes
-    return { settings = self:text("settings"), config = self:text("config"), policies = self:text("policies"),
+    local known = self:text("settings") or settings.reply(now.settings or {})
+    return { settings = known, config = self:text("config"), policies = self:text("policies"),
         geometry = self:text("geometry"), general = flash and ("STAT extstore_limit_maxbytes %d\r\n"):format(flash) }
 end
 

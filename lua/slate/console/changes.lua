@@ -54,7 +54,8 @@ local function take_notes(changes)
     changes.has_failed = changes.acting.has_failed
 end
 
--- Calls a method; none before a snapshot was judged. If it fails, every change and trial ends, the news has the reason, and so has the second result.
+-- Calls a method; none before a snapshot was judged. If it fails, every change and trial ends, the news has the reason,
+-- and so has the second result.
 local function call(changes, method, ...)
     local model = changes.model
     local observer = model.observer or changes.acting and changes.acting.observer
@@ -62,7 +63,7 @@ local function call(changes, method, ...)
         return nil, question.why_unjudged(model)
     end
     changes.acting = changes.acting or require("slate.act.acting").new({ server = model.server,
-        observer = observer, record = record_of(changes.audit_path) })
+        record = record_of(changes.audit_path) })
     changes.acting.observer = observer
     local results = table.pack(pcall(changes.acting[method], changes.acting, ...))
     if results[1] then

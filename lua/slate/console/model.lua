@@ -4,6 +4,7 @@
 local answers = require "slate.console.answers"
 local automove = require "slate.facts.automove"
 local history = require "slate.console.history"
+local setting_changes = require "slate.facts.changes"
 local snapshot = require "slate.facts.snapshot"
 
 local M = {}
@@ -14,6 +15,7 @@ M.RESET = -1
 M.SAMPLES = 416
 
 local SAMPLES_MOST <const>, LONGEST_WINDOW_S <const> = 1024, 100 -- the first: 100 s of the shortest interval
+local OWN_S <const> = 5 -- a change from here is read back at once
 local EVENTS_MOST <const>, NOTE_BYTES <const>, NEWS_MOST <const> = 256, 170, 4
 
 --- Figures of the server as a whole: { name (in JSON), label (on the screen), unit ("per_s", "bytes_per_s", "ratio",
@@ -293,6 +295,29 @@ local function mode_name(word)
     return (automove.of(word) or { name = word }).name
 end
 
+-- True if slatetop itself changed the setting just now, which an event says already.
+local function is_own(model, label, wall_s)
+    for i = #model.events, 1, -1 do
+        local event = model.events[i]
+        if event.wall_s < wall_s - OWN_S then
+            return false
+        elseif event.kind == "you" and event.text:find(label, 1, true) then
+            return true
+        end
+    end
+    return false
+end
+
+-- Notes the changes of settings; those of automove and of the memory have their own words.
+local function note_settings(model, wall_s)
+    local before, now = model.before.settings or {}, model.now.settings or {}
+    for _, one in ipairs(setting_changes.of_settings(before, now)) do
+        if one.name ~= "slab_automove" and one.name ~= "maxbytes" and not is_own(model, one.label, wall_s) then
+            model:note("setting", wall_s, one.text)
+        end
+    end
+end
+
 local function note_changes(model, wall_s)
     local before, now = model.before, model.now
     local mode_was, mode = (before.settings or {}).slab_automove, (now.settings or {}).slab_automove
@@ -304,6 +329,7 @@ local function note_changes(model, wall_s)
     if mode_was and mode and mode_was ~= mode then
         model:note("setting", wall_s, ("automove %s → %s"):format(mode_name(mode_was), mode_name(mode)))
     end
+    note_settings(model, wall_s)
     local was, is = before.general.limit_maxbytes, now.general.limit_maxbytes
     if was and is and was ~= is then
         model:note("setting", wall_s, ("memory limit %d → %d MiB"):format(was >> 20, is >> 20))

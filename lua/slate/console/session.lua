@@ -67,7 +67,7 @@ function M.replay(path, about)
     end
     if not first then
         reader:close()
-        return nil, ("%s is not a recording: %s"):format(path, problem)
+        return nil, reader.chain:why_none(path, problem)
     end
     local address = printable(first.server or "") -- a recording may hold anything
     local session = setmetatable({ address = address, is_replay = true, reader = reader,

@@ -1,5 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The changes that clients made to a slated, each with its author: `stats audit`. No memcached reports them.
+--- The changes that clients made to a server: to a slated each with its author, by `stats audit`; and the settings that
+--- differ between two snapshots of any server.
+local settings = require "slate.facts.settings"
+local settings_shown = require "slate.facts.settings_shown"
 local stats = require "slate.facts.stats"
 
 local M = {}
@@ -40,6 +43,25 @@ function M.compared(client)
             measured_change = came - before } or nil
     end
     return list and entries, message, code
+end
+
+-- Off is a value of temporary_ttl, too.
+local function value_of(known, name)
+    return name == "temporary_ttl" and known.temp_lru == false and -1 or known[name]
+end
+
+--- The settings that differ between the settings of two snapshots, as far as both are known: a list of { name, label
+-- (in Tune), text ("verbosity 0 → 1") }.
+function M.of_settings(before, now)
+    local list = {}
+    for _, row in ipairs(before ~= now and settings.ROWS or {}) do
+        local was, is = value_of(before, row.name), value_of(now, row.name)
+        if was ~= nil and is ~= nil and was ~= is then
+            list[#list + 1] = { name = row.name, label = row.label, text = settings_shown.changed(row.label,
+                settings.shown(row, settings.written(was)), settings.shown(row, settings.written(is))) }
+        end
+    end
+    return list
 end
 
 --- True if a value, as of a recording, is a list of such changes.

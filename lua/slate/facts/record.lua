@@ -121,7 +121,7 @@ function M.read(handle, name)
         end
     end
     if #list == 0 then
-        return nil, ("%s is not a recording of slatectl record: %s"):format(name, first_problem or "it is empty")
+        return nil, chain:why_none(name, first_problem or "it is empty")
     end
     table.sort(list, function(a, b) return a.time_s < b.time_s end)
     hold_settings(list)

@@ -41,7 +41,9 @@ function Chain:follow(line)
     local parsed = require("slate.base.json").decode(line)
     if type(parsed) ~= "table" or not snapshot.is_time(parsed.time_s) then
         return nil, "it is not a line of changes"
-    elseif not self.last or parsed.of ~= self.of + 1 then
+    end
+    self.has_changes_read = true
+    if not self.last or parsed.of ~= self.of + 1 then
         return nil, "the line before it is missing"
     end
     self.places = self.places or change.places(self.last)
@@ -64,6 +66,12 @@ function Chain:decode(line)
         self.last, self.of, self.places = one, 0, nil
     end
     return one, problem
+end
+
+--- Why a file has no snapshot, after all of its lines were read. name: of the file; problem: of its first line.
+function Chain:why_none(name, problem)
+    return ("%s %s: %s"):format(name, self.has_changes_read and "has no whole snapshot, only changes of one"
+        or "is not a recording", problem)
 end
 
 --- Removes the settings of a snapshot if all are as before: settings seldom change. Returns the settings that hold now.

@@ -169,6 +169,23 @@ local function read_storage(values, traits, reply)
     traits["ext_item_size:max"] = values.item_size_max
 end
 
+--- The text of a value in the settings of a snapshot.
+function M.written(value)
+    if type(value) == "boolean" then
+        return value and "yes" or "no"
+    end
+    return math.type(value) and ("%.14g"):format(value) or value
+end
+
+--- The reply to `stats settings` that has the settings of a snapshot.
+function M.reply(known)
+    local lines = {}
+    for name, value in pairs(known) do
+        lines[#lines + 1] = ("STAT %s %s\r\n"):format(name, M.written(value))
+    end
+    return table.concat(lines)
+end
+
 --- The settings of a server, as it writes them. replies: settings, config, policies and general, each as lines or one
 -- text, or absent. Returns values, a table from name to text, and the traits of settings: from "NAME:min", "NAME:max",
 -- "NAME:choices" and "NAME:source", of slated, and from "temporary_ttl:kept" to text.

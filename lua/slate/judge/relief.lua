@@ -400,8 +400,8 @@ end
 
 -- for slatetop --------------------------------------------------------------------------------
 
-local TOO_FEW <const> = "too few reads"
-local TONES <const> = { better = "good", worse = "note", [TOO_FEW] = "warn" }
+local TOO_FEW <const>, TOO_YOUNG <const> = "too few reads", "too young to tell"
+local TONES <const> = { better = "good", worse = "note", [TOO_FEW] = "warn", [TOO_YOUNG] = "warn" }
 
 --- Both answers as sentences: a list of { label = "memory" | "policy", text, tone }. one: of slate.judge.view; replies:
 -- as texts (curve, whatif); an answer without its reply is left out.
@@ -419,7 +419,8 @@ end
 function M.compared(_, replies)
     local list = {}
     for _, guess in ipairs((answers.whatif(replies.whatif) or { policies = {} }).policies) do
-        list[#list + 1] = guess.hit_ratio and guess.difference and { text = ("%s %.1f%% %+.1f±%.1f"):format(
+        list[#list + 1] = guess.hit_ratio and guess.difference and { text = M.doubt(guess) > 1
+            and ("%s: %s"):format(guess.policy, TOO_YOUNG) or ("%s %.1f%% %+.1f±%.1f"):format(
             guess.policy, guess.hit_ratio * 100, guess.difference * 100, M.doubt(guess) * 100) } or nil
     end
     return list
@@ -433,10 +434,12 @@ function M.ratings(_, replies)
         local is_now = guess.policy == whatif.totals.policy
         local word = guess.policy == "none" and "refuses when full"
             or M.too_few(whatif.totals, guess, {}) and TOO_FEW
+            or guess.difference and M.doubt(guess) > 1 and TOO_YOUNG -- no hit ratio differs by more
             or guess.difference and M.rate(guess) or "inconclusive"
         local rating = is_now and "in use" or word == "better" and "+ better" or word == "worse" and "- worse" or word
-        list[i] = { label = guess.policy, tone = not is_now and TONES[word] or nil, text = rating == TOO_FEW and rating
-            or ("±%5.2f pt  %s"):format(is_now and 0 or M.doubt(guess) * 100, rating) }
+        list[i] = { label = guess.policy, tone = not is_now and TONES[word] or nil,
+            text = TONES[rating] == "warn" and rating
+                or ("±%5.2f pt  %s"):format(is_now and 0 or M.doubt(guess) * 100, rating) }
     end
     return list
 end

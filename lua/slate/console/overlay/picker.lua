@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The values of a setting to choose from, a line each with its effect: of a row of Tune, or the modes of automove.
---- Nothing is sent: the value becomes a new value of Tune, or opens its review.
+--- Nothing is sent: the value becomes a new value of Tune, or opens its review; Tune asks for the part that is typed.
 local cells = require "slate.console.cells"
 local change = require "slate.console.change"
 local keys = require "slate.console.keys"
 local settings_shown = require "slate.facts.settings_shown"
+local view_list = require "slate.console.view_list"
 
 local M = { name = "picker", scope = "picker" }
 
@@ -57,7 +58,11 @@ function M.command(frame, ui, command)
     local picker, _, values, cursor = ui.picker, values_of(frame, ui)
     picker.at = values[keys.step(cursor, keys.move_rows(command, #values), #values)]
     picker.is_open = command ~= "cancel" and command ~= "accept"
-    return command == "accept" and picker.at and picker.take(picker.at) or nil
+    if command ~= "accept" or not picker.at then
+        return nil
+    end
+    local before = settings_shown.typed_after(picker.at)
+    return before and view_list.module("tune").type(frame, ui, picker.name, before) or picker.take(picker.at)
 end
 
 return M

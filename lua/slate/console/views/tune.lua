@@ -14,6 +14,7 @@ local server = require "slate.console.server"
 local settings = require "slate.facts.settings"
 local settings_shown = require "slate.facts.settings_shown"
 local units = require "slate.base.units"
+local view_list = require "slate.console.view_list"
 
 local M = {
     name = "Tune",
@@ -40,7 +41,8 @@ end
 -- The rows, without the settings of storage on flash if there is none. Puts the cursor on one of them.
 local function rows_of(frame, ui)
     local model, tune, rows = frame.model, ui.tune, {}
-    if model.now and model.answers:is_known("settings") then
+    local is_past = frame.is_past or frame.is_replay -- then the snapshot has them
+    if model.now and (model.answers:is_known("settings") or is_past and model.now.settings) then
         for _, row in ipairs(change.rows(model, ui.classes.cursor)) do
             if server.has_extstore(model.now) or not row.name:find("^ext_") then
                 rows[#rows + 1] = row
@@ -242,9 +244,7 @@ local function change_value(frame, ui, row, command)
         return say("%s: %s", row.label, row.refusal)
     elseif command == "choose" and settings_shown.values(row)[1] then
         picker.open(ui, row.name, tune.wanted[row.name] or row.now, function(value)
-            local before = settings_shown.typed_after(value)
-            tune.wanted[row.name] = not before and value or tune.wanted[row.name]
-            tune.edits, tune.typed, tune.typed_why = before ~= nil, before or "", ""
+            tune.wanted[row.name] = value
         end)
     elseif command == "choose" or command == "edit" then
         tune.edits, tune.typed, tune.typed_why = true, "", ""
@@ -252,6 +252,17 @@ local function change_value(frame, ui, row, command)
         tune.wanted[row.name] = settings_shown.step(row, tune.wanted[row.name] or row.now or "",
             command == "more" and 1 or -1)
     end
+end
+
+--- Opens Tune where a new value of a setting is typed, after the text `before`.
+function M.type(frame, ui, name, before)
+    local tune = ui.tune
+    view_list.open(ui, view_list.index("tune"))
+    for i, row in ipairs(rows_of(frame, ui)) do
+        tune.cursor = row.name == name and i or tune.cursor
+    end
+    tune.edits, tune.typed, tune.typed_why = true, before, ""
+    return say("type the rest of the value, then Enter; t reviews it")
 end
 
 function M.command(frame, ui, command)
