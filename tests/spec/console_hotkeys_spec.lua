@@ -27,7 +27,7 @@ describe("the view of hot keys", function()
             "389K requests; the first keys, ten at most, have 8.7 to 12.5 %",
             "key: key-0000000000000000000000000000")
         view.command(nil, ui, "bottom")
-        shows(drawn(answered(), ui), "\n 20 key-", "key: key-0000000000000000000000000104")
+        shows(drawn(answered(), ui), "\n 20 key-", "key: key-0000000000000000000000000269")
     end)
 
     for _, case in ipairs({
@@ -57,10 +57,9 @@ describe("the view of hot keys", function()
         local ui = { hotkeys = view.state() }
         local frame = answered("requests 1000; bytes 9000; seconds 10.0; 1:key user:1; 1:requests 300; 1:error 0; "
             .. "1:bytes 100; 2:key page:1; 2:requests 200; 2:error 0; 2:bytes 8000;")
+        shows(drawn(frame, ui), "REQ/s▼", "  1 user:1", "  2 page:1")
         view.command(frame, ui, "sort_next")
-        shows(drawn(frame, ui), "  1 user:1", "  2 page:1")
-        view.command(frame, ui, "sort_next")
-        shows(drawn(frame, ui), "  1 page:1", "  2 user:1")
+        shows(drawn(frame, ui), "READ/s▼", "  1 page:1", "  2 user:1")
         view.command(frame, ui, "filter")
         for key in ("user"):gmatch(".") do
             view.edit(ui.hotkeys, nil, key)
@@ -81,14 +80,15 @@ describe("the view of hot keys", function()
         assert.same({ "aü", true }, { wants.item_key, wants.inquiries.item })
         shows(drawn(frame, ui), "waiting for the server")
         for _, case in ipairs({ { "ME aü exp=-1 la=5 cas=7 fetch=no cls=3 size=120\r\n",
-            "class 3, 120 B with header and key, never expires, last used 5s ago, cas 7" },
+            "class 3, 120 B with header and key, never expires, last used 5s ago, cas 7; who asks: not told" },
             { "EN\r\n", "no item has this key now" }, { "ERROR\r\n", "needs memcached 1.6" } }) do
             answers:take("item", case[1], { at_s = 13, is_stats = case[1]:find("^ME ") ~= nil })
             shows(drawn(frame, ui, 160), case[2])
+            shows(drawn(frame, ui):gsub("%s+", " "), case[2])
         end
-        assert.same({ kind = "copy", text = "a%C3%BC" }, view.command(frame, ui, "copy_key"))
+        assert.same({ kind = "copy", text = "aü" }, view.command(frame, ui, "copy_key"))
         view.command(frame, ui, "close_key")
-        shows(drawn(frame, ui), "key: a%C3%BC")
+        shows(drawn(frame, ui), "key: aü")
     end)
 
     it("takes a click on a row", function()

@@ -15,8 +15,18 @@ local function named(hot)
 end
 
 describe("hot keys #SEED=" .. seed, function()
-    it("are shown as they were typed, but for bytes that do not print", function()
-        assert.equal("user:42/a%20b%25%0Ac!", hotkeys.as_typed("user%3A42%2Fa%20b%25%0Ac%21"))
+    it("are shown as they were typed, but for control characters and bytes that are not UTF-8", function()
+        for escaped, shown in pairs({ ["user%3A42%2Fa%20b%25%0Ac%21"] = "user:42/a b%%0Ac!", ["p%253Aq"] = "p%3Aq",
+            ["user%3A42%2F%25C3"] = "user:42/%C3", ["a%C3%BC"] = "aü", ["%FFa%C3"] = "%FFa%C3",
+            ["%C2%85%E2%80%AE"] = "%C2%85%E2%80%AE" }) do
+            assert.equal(shown, hotkeys.shown_key(hotkeys.key_of(escaped)))
+        end
+    end)
+
+    it("are sorted by the figure shown, though an error makes the least of one 0", function()
+        local keys = { { key = "a", requests = 20, error = 0 }, { key = "b", requests = 90, error = 90 } }
+        hotkeys.sort(keys, "requests", 2)
+        assert.same({ "b", "a" }, { keys[1].key, keys[2].key })
     end)
 
     it("that are read by chance alone are none", function()

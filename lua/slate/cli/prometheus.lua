@@ -191,11 +191,12 @@ function M.add(families, now, options)
     add_starving(families, options.rows, shown)
     add_curve_and_policies(families, options.curve, options.policies)
     for _, one in ipairs(options.hotkeys or {}) do
-        local bounds = require("slate.facts.hotkeys").bounds
+        local hotkeys = require "slate.facts.hotkeys"
+        local bounds, key = hotkeys.bounds, hotkeys.shown_key(one.key)
         families:add("slate_hotkey_requests", "gauge", "requests for the key in the last ten seconds, at least",
-            { { "key", one.key } }, (bounds(one)))
+            { { "key", key } }, (bounds(one)))
         families:add("slate_hotkey_bytes", "gauge", "bytes of the key's values read in the last ten seconds, at least",
-            { { "key", one.key } }, (bounds(one, "bytes")))
+            { { "key", key } }, (bounds(one, "bytes")))
     end
     require("slate.cli.exporter_names").add(families, now, classes, function(name)
         return metric_of("memcached_", name, OF_ALL, descriptions).help

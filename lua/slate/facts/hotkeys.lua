@@ -13,23 +13,36 @@ M.MOST = 128
 
 local FIGURES <const> = { "requests", "error", "doubt", "bytes", "bytes_error", "bytes_doubt" }
 
---- A key as it was typed. Bytes that do not print, blanks and % stay %XX.
-function M.as_typed(escaped)
-    return (escaped:gsub("%%(%x%x)", function(hex)
-        local byte = tonumber(hex, 16)
-        return byte > 32 and byte < 127 and byte ~= 37 and string.char(byte) or nil
-    end))
+local function percent_escaped(bytes)
+    return (bytes:gsub(".", function(byte) return ("%%%02X"):format(byte:byte()) end))
 end
 
---- The answer to `stats hotkeys`: { requests, bytes, noted, seconds, keys }, of all keys; keys: a list of { key,
--- requests, error, doubt, bytes, bytes_error, bytes_doubt }, without rows that lack requests or error.
+--- The bytes of a key that a server escaped as in a URI.
+function M.key_of(escaped)
+    return (escaped:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
+end
+
+--- A key as it was typed. Control characters, marks that change the direction of writing, and bytes that are not UTF-8
+-- become %XX.
+function M.shown_key(key)
+    local _, bad = utf8.len(key)
+    while bad do
+        key = key:sub(1, bad - 1) .. percent_escaped(key:sub(bad, bad)) .. key:sub(bad + 1)
+        _, bad = utf8.len(key)
+    end
+    return (key:gsub("%c", percent_escaped):gsub("\xc2[\x80-\x9f]", percent_escaped)
+        :gsub("\xe2\x80[\x8e\x8f\xaa-\xae]", percent_escaped):gsub("\xe2\x81[\xa6-\xa9]", percent_escaped))
+end
+
+--- The answer to `stats hotkeys`: { requests, bytes, noted, seconds, keys }, of all keys; keys: a list of { key
+-- (its bytes), requests, error, doubt, bytes, bytes_error, bytes_doubt }, without rows that lack requests or error.
 function M.parse(lines)
     local totals, rows = stats.numbered(lines, "number", { key = true }, { "key", "requests", "error" })
     table.sort(rows, function(a, b) return a.number < b.number end)
     local hot = { requests = math.tointeger(totals.requests) or 0, noted = math.tointeger(totals.noted),
         bytes = math.tointeger(totals.bytes), seconds = tonumber(totals.seconds), keys = {} }
     for _, row in ipairs(rows) do
-        local one = { key = M.as_typed(row.key) }
+        local one = { key = M.key_of(row.key) }
         for _, name in ipairs(FIGURES) do
             one[name] = math.tointeger(row[name])
         end
@@ -50,15 +63,15 @@ function M.bounds(one, figure)
     return math.max(count - wrong - doubt, 0), count + doubt, count - wrong / 2
 end
 
---- Sorts keys by the least of a figure, and keeps `count` of them.
+--- Sorts keys by a figure, as `bounds` has it between the least and the most, and keeps `count` of them.
 function M.sort(keys, figure, count)
-    local least = {}
+    local of = {}
     for _, one in ipairs(keys) do
-        least[one] = M.bounds(one, figure) or -1
+        of[one] = select(3, M.bounds(one, figure)) or -1
     end
     table.sort(keys, function(a, b)
-        if least[a] ~= least[b] then
-            return least[a] > least[b]
+        if of[a] ~= of[b] then
+            return of[a] > of[b]
         end
         return a.key < b.key
     end)
@@ -151,7 +164,7 @@ function Counter:result(seconds, dropped)
     for key, one in pairs(self.of) do
         local doubt, each = doubt_of(one.requests, self.requests, scale), one.bytes / one.requests
         local most = one.requests + one.error
-        hot.keys[#hot.keys + 1] = (one.requests >= few or one.bytes > few_bytes) and { key = M.as_typed(key),
+        hot.keys[#hot.keys + 1] = (one.requests >= few or one.bytes > few_bytes) and { key = M.key_of(key),
             requests = scaled(most), error = scaled(one.error), doubt = math.ceil(doubt),
             bytes = scaled(most * each), bytes_error = scaled(one.error * each), bytes_doubt = math.ceil(doubt * each),
         } or nil

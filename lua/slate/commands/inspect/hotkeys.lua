@@ -17,7 +17,13 @@ function M.declare(command)
         :argname("FIGURE")
     command:option("--for", ("Count every read from now on for this long, by `watch fetchers`; slated reports its last "
         .. "ten seconds without. Default for memcached: %ds"):format(hotkeys.WATCH_S)):argname("TIME")
-        :convert(units.parse_duration):target("for_s")
+        :convert(function(text)
+            local for_s, problem = units.parse_duration(text)
+            if for_s == 0 then
+                return nil, "nothing can be counted in no time: --for takes a time above 0"
+            end
+            return for_s, problem
+        end):target("for_s")
 end
 
 -- Lines that the server's log dropped so far; nil if the server counts none.
@@ -93,6 +99,9 @@ function M.run(context, parsed)
         or not is_watched and must(hotkeys.read(client))
     client:close()
     hotkeys.sort(hot.keys, parsed.by, parsed.count or COUNT)
+    for _, one in ipairs(hot.keys) do
+        one.key = hotkeys.shown_key(one.key)
+    end
     if context.json then
         hot.server, hot.time_s = context.server.name, clock.time_s()
         hot.keys = require("slate.base.json").array(hot.keys)

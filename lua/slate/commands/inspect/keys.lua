@@ -4,6 +4,7 @@ local clock = require "slate.base.clock"
 local keydump = require "slate.wire.keydump"
 local must = require("slate.base.failure").must
 local order = require "slate.base.order"
+local shown_key = require("slate.facts.hotkeys").shown_key
 local units = require "slate.base.units"
 
 local M = {}
@@ -23,11 +24,7 @@ function M.declare(command)
     command:option("--delimiter", "What ends a prefix. Default: ':'"):argname("TEXT")
     command:option("--top", ("Show the N prefixes with most bytes. Default: %d"):format(DEFAULT_TOP)):argname("N")
         :convert(units.whole(1))
-    command:flag("--list", "Print the keys one by one, as they come, escaped as in a URI.")
-end
-
-local function escaped(text)
-    return (text:gsub("[^%w._~-]", function(c) return ("%%%02X"):format(c:byte()) end))
+    command:flag("--list", "Print the keys one by one, as they come and as typed.")
 end
 
 -- A function that returns true if a key matches the options. now_s is the server's time.
@@ -43,7 +40,7 @@ end
 local function add_to(prefixes, key, delimiter, now_s)
     local name = keydump.unescaped(key.key)
     local at = name:find(delimiter, 1, true)
-    local prefix = at and name:sub(1, at + #delimiter - 1) or ""
+    local prefix = shown_key(at and name:sub(1, at + #delimiter - 1) or "")
     local row = prefixes[prefix]
     if not row then
         row = { prefix = prefix, items = 0, bytes = 0, unread = 0, expiring = 0, oldest_idle_s = 0 }
@@ -58,13 +55,13 @@ end
 local function out_key(context, key, now_s)
     if context.json then
         context:out_json("slate/key/1", {
-            server = context.server.name, time_s = now_s, key = key.key, class = key.class,
-            size_bytes = key.size_bytes, fetched = key.fetched,
+            server = context.server.name, time_s = now_s, key = shown_key(keydump.unescaped(key.key)),
+            class = key.class, size_bytes = key.size_bytes, fetched = key.fetched,
             expires_s = key.expires_s and key.expires_s - now_s,
             idle_s = key.last_access_s and now_s - key.last_access_s,
         })
     else
-        context:out(key.key, "\n")
+        context:out(shown_key(keydump.unescaped(key.key)), "\n")
     end
 end
 
@@ -87,7 +84,7 @@ local function out_summary(context, prefixes, chosen, read, parsed, now_s)
         cells[i] = { units.count(row.items), units.bytes_in_words(row.bytes),
             units.bytes_in_words(row.bytes // row.items),
             units.percent(row.unread / row.items), units.percent(row.expiring / row.items),
-            units.age(row.oldest_idle_s), row.prefix == "" and "(none)" or escaped(row.prefix):gsub("%%3A", ":") }
+            units.age(row.oldest_idle_s), row.prefix == "" and "(none)" or row.prefix }
     end
     if #cells > 0 then
         context:out_table(COLUMNS, cells)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl watch CLASS...: the server's own stream of events, and the number of lost ones.
 local clock = require "slate.base.clock"
+local hotkeys = require "slate.facts.hotkeys"
 local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
@@ -15,8 +16,8 @@ local FIELDS <const> = {
     transport = "transport", reason = "reason", src = "src", dst = "dst", state = "state", what = "what", was = "was",
     is = "is", by = "by",
 }
--- Fields of a change, which are escaped as keys are; they have text for people.
-local ESCAPED <const> = { what = true, was = true, is = true, by = true }
+-- Fields that the server escapes as in a URI; those of a change have text for people.
+local ESCAPED <const> = { key = true, what = true, was = true, is = true, by = true }
 local NUMBERS <const> = { ttl_s = true, last_access_s = true, class = true, connection = true,
     size_bytes = true, src = true, dst = true }
 -- The fields of an event that people see, in this order, after its type and key.
@@ -60,7 +61,7 @@ function M.parse(line)
         if NUMBERS[field] then
             event[field] = math.tointeger(tonumber(value))
         elseif ESCAPED[field] then
-            event[field] = value:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end)
+            event[field] = hotkeys.shown_key(hotkeys.key_of(value))
         elseif field then
             event[field] = value
         end

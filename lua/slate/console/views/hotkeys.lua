@@ -18,16 +18,18 @@ local M = {
     shown = { "hotkeys.key", "hotkeys.requests", "hotkeys.share", "hotkeys.read_bytes", "sample_rate", "gets", "ops" },
 }
 
---- The view's part of ui. by: the figure that sorts (nil: as the server does); filter: a part of the names that are
+--- The view's part of ui. by: the figure that sorts; filter: a part of the names that are
 -- shown; shown: the keys as last drawn; opened: the key whose item is shown, since opened_s.
 function M.state()
-    return { cursor = 1, top = 1, filter = "", shown = {} }
+    return { cursor = 1, top = 1, by = "requests", filter = "", shown = {} }
 end
 
 -- Columns behind the key: their heads, where they end, and their styles.
 local COLUMNS <const> = {
-    { head = "REQ/s", x_end = 8, style = cells.STRONG }, { head = "SHARE %", x_end = 19, style = cells.PLAIN },
-    { head = "READ/s", x_end = 27, style = cells.STRONG }, { head = "SHARE %", x_end = 38, style = cells.PLAIN },
+    { head = "REQ/s", x_end = 8, style = cells.STRONG, by = "requests" },
+    { head = "SHARE %", x_end = 19, style = cells.PLAIN },
+    { head = "READ/s", x_end = 27, style = cells.STRONG, by = "bytes" },
+    { head = "SHARE %", x_end = 38, style = cells.PLAIN },
 }
 local NUMBER_WIDTH <const>, KEY_LEAST <const>, BAR_X <const> = 4, 16, 39
 local BAR_LEAST <const>, BAR_FROM_WIDTH <const> = 12, 90 -- a narrower screen has no bar
@@ -63,10 +65,14 @@ local function bounds_text(share)
     return share.most and figure.percent(share.least) .. "-" .. figure.percent(share.most) or "-"
 end
 
-local function draw_head(grid, area, layout, filter)
-    grid:head(area.y, area.x, area.width, " NR KEY" .. (filter ~= "" and (" with '%s'"):format(filter) or ""))
+local function draw_head(grid, area, layout, at)
+    grid:head(area.y, area.x, area.width, " NR KEY" .. (at.filter ~= "" and (" with '%s'"):format(at.filter) or ""))
     for _, column in ipairs(COLUMNS) do
-        put(grid, area.y, layout, column, cells.HEADER, column.head)
+        local is_sort = column.by == at.by
+        put(grid, area.y, layout, column, is_sort and cells.STRONG or cells.HEADER, column.head)
+        if is_sort and layout.x + column.x_end < layout.width then
+            grid:text(area.y, layout.x + column.x_end, cells.STRONG, "▼")
+        end
     end
     grid:text_fit(area.y, layout.x + BAR_X, layout.bar, cells.HEADER, "█sure ░maybe")
 end
@@ -82,7 +88,7 @@ local function draw_key(grid, y, layout, hot, key, number)
     local requests, bytes = share_of(hot, key, "requests"), share_of(hot, key, "bytes")
     local texts = { figure.count(requests.per_s), bounds_text(requests), figure.bytes(bytes.per_s), bounds_text(bytes) }
     grid:text(y, 0, cells.DIM, ("%3d"):format(number))
-    grid:text_fit(y, NUMBER_WIDTH, layout.x - NUMBER_WIDTH, cells.PLAIN, key.key)
+    grid:text_fit(y, NUMBER_WIDTH, layout.x - NUMBER_WIDTH, cells.PLAIN, hotkeys.shown_key(key.key))
     for i, column in ipairs(COLUMNS) do
         put(grid, y, layout, column, column.style, texts[i])
     end
@@ -126,26 +132,30 @@ local function item_words(frame, at)
         figure.age(item.idle_s), item.cas or "-")
 end
 
--- Draws what the first keys have together, and the key under the cursor: its whole name, or its item.
-local function draw_notes(frame, grid, y, width, hot, at)
+-- The whole name of the key under the cursor, or the opened key and its item.
+local function key_words(frame, at)
+    if at.opened then
+        return hotkeys.shown_key(at.opened) .. ": " .. item_words(frame, at)
+    end
+    return "key: " .. hotkeys.shown_key(at.shown[at.cursor].key)
+end
+
+-- Draws what the first keys have together, and below it words on one key.
+local function draw_notes(grid, area, hot, words)
     local least, most = 0, 0
     for i = 1, math.min(#hot.keys, NAMED_MOST) do
         local share = share_of(hot, hot.keys[i], "requests")
         least, most = least + (share.least or 0), most + (share.most or 0)
     end
-    grid:text_fit(y, 0, width, cells.PLAIN,
+    grid:text_fit(area.y, 0, area.width, cells.PLAIN,
         ("%s; the first keys, ten at most, have %s to %s %% of them"):format(sample_words(hot),
             figure.percent(least), figure.percent(math.min(most, 1))))
-    if at.opened then
-        grid:text_fit(y + 1, 0, width, cells.STRONG, at.opened .. ": " .. item_words(frame, at))
-    else
-        grid:text_fit(y + 1, 0, width, cells.STRONG, "key: " .. at.shown[at.cursor].key)
-    end
+    grid:paragraph(cells.area(area.y + 1, 0, area.height - 1, area.width), cells.STRONG, words)
 end
 
 -- The keys in the order and with the names that the operator chose.
 local function shown_keys(hot, at)
-    if at.by and hot.sorted_by ~= at.by then
+    if hot.sorted_by ~= at.by then
         hotkeys.sort(hot.keys, at.by, #hot.keys)
         hot.sorted_by = at.by
     end
@@ -177,10 +187,7 @@ local function hot_of(frame, grid, area)
     if not now or now.slated or frame.is_replay then
         return detail.is_ready(frame, "hotkeys", grid, area) and frame.model.answers:parsed("hotkeys") or nil
     elseif count and count.hot then
-        if not count.hot.is_counted then
-            hotkeys.sort(count.hot.keys, "requests", #count.hot.keys)
-            count.hot.is_counted, count.hot.sorted_by = true, "requests"
-        end
+        count.hot.is_counted = true
         return count.hot
     end
     local words, style = count_words(frame, count)
@@ -194,9 +201,7 @@ function M.draw(frame, ui, grid, area)
         return
     end
     local count, layout = #at.shown, layout_of(area.width)
-    local notes = area.height >= NOTES_FROM_HEIGHT and 2 or 0
-    local rows = area.height - 1 - notes
-    draw_head(grid, area, layout, at.filter)
+    draw_head(grid, area, layout, at)
     if count == 0 then
         grid:text_fit(area.y + 1, 0, area.width, cells.DIM, at.filter ~= ""
             and ("no hot key has '%s' in its name: / changes that"):format(at.filter)
@@ -205,18 +210,19 @@ function M.draw(frame, ui, grid, area)
         return
     end
     at.cursor = keys.step(at.cursor, 0, count)
-    list.draw(grid, cells.area(area.y + 1, 0, rows, area.width), at, at.cursor, count, function(y, number)
-        draw_key(grid, y, layout, hot, at.shown[number], number)
-    end)
+    local words = key_words(frame, at)
+    local notes = area.height >= NOTES_FROM_HEIGHT
+        and 1 + math.min(cells.rows_of(words, area.width), area.height // 2) or 0
+    list.draw(grid, cells.area(area.y + 1, 0, area.height - 1 - notes, area.width), at, at.cursor, count,
+        function(y, number) draw_key(grid, y, layout, hot, at.shown[number], number) end)
     if notes > 0 then
-        draw_notes(frame, grid, area.y + area.height - notes, area.width, hot, at)
+        draw_notes(grid, cells.area(area.y + area.height - notes, 0, notes, area.width), hot, words)
     end
 end
 
 --- The key as a command takes it; nil: it has bytes that a command of text cannot have.
-function M.wire_key(shown)
-    local raw = shown:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end)
-    return not raw:find("[%c ]") and raw or nil
+function M.wire_key(key)
+    return not key:find("[%c ]") and key or nil
 end
 
 --- The item of the opened key.
@@ -235,7 +241,7 @@ function M.command(frame, ui, command)
     elseif command == "open_key" and at.shown[at.cursor] then
         at.opened, at.opened_s = at.shown[at.cursor].key, frame.now_s
     elseif command == "copy_key" and at.shown[at.cursor] then
-        return { kind = "copy", text = at.shown[at.cursor].key }
+        return { kind = "copy", text = hotkeys.shown_key(at.shown[at.cursor].key) }
     elseif command == "close_key" or rows ~= 0 then
         at.opened = nil
     end
