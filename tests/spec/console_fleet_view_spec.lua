@@ -199,6 +199,19 @@ describe("the order of slatetop's servers", function()
         assert.equal("!", fleet_table.column_of("far").text(rows[7]):sub(1, 1))
     end)
 
+    it("say in STATE how an outlier is odd, unless it has a worse state, and mark its row", function()
+        local list = rows_of({ {}, {}, {}, {}, {}, {}, {}, {} })
+        for i, row in ipairs(list) do
+            row.hit_ratio, row.model, row.words = i > 6 and 0.2 or 0.9, { link = "up" }, "no faults"
+            row.hits, row.evictions, row.state = { n = 0 }, { n = 0 }, i == 8 and "starves 1" or "ok"
+        end
+        local frame = screens.frame(screens.look("memcached-1.6.18", 20))
+        frame.servers = fleet_rows.compare(list)
+        local text = drawn(frame, nil, 160, 24)
+        screens.shows(text, "odd: hits 70 points below the middle", "starves 1")
+        assert.truthy(text:find("\n![> ] 7 .*odd: hits"), text)
+    end)
+
     it("compares no server before its fifth minute, and no age where nothing is evicted", function()
         local function odd(last)
             local list = {}

@@ -88,7 +88,8 @@ function M.row(server, frame, retry_s)
 end
 
 --- Writes into each row `far` (deviations from the median to the worse side; nil: unknown), `odd` (the field that is
---- farthest) and `is_odd` (an outlier, which is marked).
+--- farthest) and `is_odd` (an outlier, which is marked). The state of an outlier that is well otherwise says how it is
+--- odd.
 function M.compare(rows)
     local compared = {}
     for i, row in ipairs(rows) do
@@ -96,7 +97,11 @@ function M.compare(rows)
             evictions_per_s = known(row.evictions_per_s), uptime_s = row.uptime_s } or {}
     end
     for i, found in ipairs(attention.compare_servers(compared)) do
-        rows[i].far, rows[i].odd, rows[i].is_odd = found.far, found.by, found.is_outlier or false
+        local row = rows[i]
+        row.far, row.odd, row.is_odd = found.far, found.by, found.is_outlier or false
+        if row.is_odd and row.state == "ok" then
+            row.state = "odd: " .. attention.outlier_words(compared[i], found)
+        end
     end
     return rows
 end

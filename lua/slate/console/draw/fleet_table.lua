@@ -202,9 +202,13 @@ function M.draw_host(name, grid, y, x, width)
     grid:text(y, x, cells.STRONG, kept .. "…" .. (port ~= "" and port or name:sub(excess + 2)))
 end
 
+local function is_marked_bad(row)
+    return not row.is_up or row.tone == "bad" or row.is_odd
+end
+
 -- Draws the state, from a column on; where there is room, behind it the worst line of health.
 local function draw_state(row, now_s, grid, y, x, x_end)
-    local style = (not row.is_up or row.tone == "bad") and cells.BAD or row.tone == "warn" and cells.WARN or cells.PLAIN
+    local style = is_marked_bad(row) and cells.BAD or row.tone == "warn" and cells.WARN or cells.PLAIN
     local wait_s = row.model.link == "down" and math.max(row.retry_s - now_s, 0) or 0
     local text = row.state .. (wait_s > 0 and (", next try in %d s"):format(math.ceil(wait_s)) or "")
     grid:text_fit(y, x, x_end - x, style, text)
@@ -216,7 +220,7 @@ end
 
 local function draw_row(row, is_marked, is_current, layout, now_s, grid, y, area)
     local x_end = area.x + area.width
-    local is_bad, is_warned = not row.is_up or row.tone == "bad", row.tone == "warn"
+    local is_bad, is_warned = is_marked_bad(row), row.tone == "warn"
     grid:text(y, area.x, is_bad and cells.BAD or is_warned and cells.WARN or cells.PLAIN,
         is_bad and "!" or is_warned and "●" or " ")
     grid:text(y, area.x + 1, cells.STRONG, (is_current and ">" or " ") .. (is_marked and "◆" or " "))
