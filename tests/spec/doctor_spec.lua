@@ -205,14 +205,20 @@ describe("the last seconds of a server, against the time before", function()
         assert.equal(said[9], said[19])
     end)
 
-    it("are of a young server whose start was not seen", function()
-        local function told(uptime, evictions)
-            local now = make(40, { [5] = class({}) }, { uptime = uptime, evictions = evictions })
-            return (found("young", doctor.findings({ now = now })) or {}).what
+    it("are of a young server whose start was not seen: of one that is up for seconds, or has few hits", function()
+        local function told(uptime, evictions, hits)
+            local now = make(40, { [5] = class({}) }, { uptime = uptime, evictions = evictions, cmd_get = 100,
+                get_hits = hits, get_misses = 100 - hits })
+            local before = make(39, { [5] = class({}) }, { uptime = uptime - 1, evictions = evictions, cmd_get = 0,
+                get_hits = 0, get_misses = 0 })
+            return (found("young", doctor.findings({ now = now, before = before })) or {}).what
         end
-        assert.equal("the server started 40s ago: hits are few until it has filled", told(40, 0))
-        assert.is_nil(told(40, 1), "what evicts has filled")
-        assert.is_nil(told(300, 0))
+        assert.equal("the server started 40s ago: hits are few until it has filled", told(40, 0, 20))
+        assert.is_nil(told(40, 0, 99))
+        assert.is_nil(told(40, 1, 20), "what evicts has filled")
+        assert.is_nil(told(300, 0, 20))
+        assert.equal("the server started 4s ago: the cache fills", told(4, 1, 99))
+        assert.is_nil((found("young", doctor.findings({ now = make(40, {}, { uptime = 82, evictions = 0 }) }))))
     end)
 
     it("are of a flush before them, where the server reports its time", function()

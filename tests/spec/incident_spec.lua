@@ -61,7 +61,7 @@ function Server:sample()
     local now = snapshots.make(1e6 + self.t, {}, { cmd_get = self.gets, get_hits = self.hits, cmd_set = self.gets // 9,
         get_misses = self.gets - self.hits, curr_items = state.items and math.floor(state.items),
         cmd_flush = self.flushes, pid = self.pid, uptime = math.floor(self.t - self.started_s),
-        evictions = self.evictions })
+        evictions = self.evictions, limit_maxbytes = state.limit_bytes })
     self.step_s = state.step_s or 1
     self.t = self.t + self.step_s
     return state.answers ~= false and now or nil
@@ -254,10 +254,68 @@ describe("incidents", function()
             state.restart, state.rate, state.items = since_s == 0, since_s < 3 and 0 or 100, 1000
             return state
         end, 2000, 0.77), 160)
-        assert.same({ "restart", "traffic" }, { watch.list[1].name, (watch.list[2] or {}).name })
         assert.equal(10, news[2][1] - 100)
-        assert.truthy(news[2][2]:find("^requests fell from 2%d%d%d to %d+ a second$"), news[2][2])
-        assert.near(0.77 * 1900 * 50, watch.list[2].cost_hits, 8000)
+        assert.truthy(news[2][2]:find("^requests fell from 2%d%d%d to %d+ a second, after the restart$"), news[2][2])
+        assert.equal(1, #watch.list, words(watch))
+        assert.truthy(words(watch):find("^the server restarted .*; requests fell from 2%d%d%d to %d+ a second$"))
+        assert.equal("find the reason in its log or in the system's log", incident.todo(watch.list[1]))
+        assert.near(0.77 * 1900 * 50, watch.list[1].cost_hits, 8000)
+    end)
+
+    it("are a flush that makes clients wait for their database: fewer requests are its cost, once", function()
+        local watch, news = watched(changed(function(state, since_s)
+            state.flush, state.ratio = since_s == 0 and 1 or 0, since_s < 30 and 0 or state.ratio
+            state.rate, state.items = since_s < 30 and 300 or state.rate, since_s < 30 and 100 or state.items
+            return state
+        end, 2000, 0.77), 200)
+        assert.equal(1, #watch.list, words(watch))
+        assert.truthy(words(watch):find("^a client sent flush_all: .*; hits fell .*; requests fell from 2%d+ to %d+"))
+        assert.near(0.77 * 2000 * 30, watch.list[1].cost_hits, 4000)
+        assert.truthy(news[#news][2]:find("^hits are back after 3%ds"), news[#news][2])
+        assert.is_false(watch.list[1].is_open)
+    end)
+
+    -- A stall of nine seconds, nine seconds after a flush or without; few requests, so that a window has several steps.
+    local function stalled(is_flushed, rate_after)
+        return watched(changed(function(state, since_s)
+            state.flush = is_flushed and since_s == 0 and 1 or 0
+            state.ratio, state.items = is_flushed and 0 or state.ratio, is_flushed and 100 or state.items
+            if since_s >= 9 and since_s < 18 then
+                state.answers, state.rate = false, 0
+            elseif since_s >= 18 then
+                state.rate = rate_after
+            end
+            return state
+        end, 90, 0.77), 150)
+    end
+
+    it("are a stall that costs nothing after a flush that left no hits, and that explains requests after it", function()
+        local watch = stalled(true, 90)
+        assert.same({ "flush", "stall" }, { watch.list[1].name, (watch.list[2] or {}).name })
+        assert.equal(2, #watch.list, words(watch))
+        assert.equal(0, watch.list[2].cost_hits)
+        assert.near(0.77 * 90 * 42, watch.list[1].cost_hits, 400) -- of the reads that came
+        for rate_after, effect in pairs({ [90] = "^", [10] = "; requests fell from %d+ to %d+ a second$" }) do
+            watch = stalled(false, rate_after)
+            assert.equal(1, #watch.list, words(watch))
+            assert.truthy(words(watch):find("answered no request for %d+s" .. (rate_after == 90 and "$" or effect)),
+                words(watch))
+            assert.near(0.77 * (90 * 9 + (90 - rate_after) * 33), watch.list[1].cost_hits, 400)
+            assert.is_nil(watch:stopped())
+        end
+    end)
+
+    it("are a fall of items or hits by a cut of the memory, whose remedy is the memory", function()
+        for name, fall in pairs({ items_fell = { items = 12000 }, hits_fell = { ratio = 0.3 } }) do
+            local watch = watched(changed(function(state, since_s)
+                state.limit_bytes = since_s < 1 and 64 << 20 or 8 << 20
+                return with(since_s < 1 and {} or fall)(state, since_s)
+            end, 2000, 0.77), 130)
+            local one = watch.list[1] or {}
+            assert.equal(name, one.name)
+            assert.truthy(words(watch):find(": the memory limit was lowered from 64 MiB to 8 MiB", 1, true))
+            assert.equal("take the memory back if its hits are missed: slatectl set maxbytes=64", incident.todo(one))
+        end
     end)
 
     it("are none where a server does not report the figure, or its clock was set back", function()
@@ -367,23 +425,47 @@ describe("incidents", function()
         end, 2000, 0.77)), {}
         for _ = 0, 170 do
             list[#list + 1] = one:sample()
-            list[#list].settings = { maxbytes = one.t > 100 and one.t < 161 and 32 or 64, oldest = 0 }
+            list[#list].settings = { maxbytes = (one.t > 100 and one.t < 165 and 32 or 64) << 20, oldest = 0 }
+            if one.t > 160 and one.t < 165 then
+                list[#list].settings = list[#list - 1].settings -- as in a recording, until the settings are read anew
+            end
         end
         local set = { id = 3, time_s = list[101].time_s - 0.5, server = "here", what = "set", name = "maxbytes",
-            was = 64, is = 32, who = "eve@web1" }
+            was = 64 << 20, is = 32 << 20, who = "eve@web1" }
         local function told(entries)
             local texts = {}
             for _, found in ipairs(history.of(list, function() return {} end, story.changes(list, entries))) do
-                texts[found.name] = ("%s -> %s"):format(history.about(found):gsub("^.*; ", ""), found.todo)
+                texts[found.name] = ("%s -> %s"):format(history.about(found):gsub("^[^;]*hits lost; ", ""), found.todo)
             end
             return texts
         end
         local found = told({ set })
-        assert.equal("at the moment of change 3: maxbytes: 64 → 32, by eve@web1 -> if the change did it: "
+        assert.equal("at the moment of change 3: maxbytes: 67108864 → 33554432, by eve@web1 -> if the change did it: "
             .. "slatectl undo 3", found.items_fell)
-        assert.truthy(found.restart:find("at the moment of a change: maxbytes: 32 → 64, by the restart -> ", 1, true),
+        assert.truthy(found.restart:find("restarted with another memory limit (32 MiB → 64 MiB) -> find", 1, true),
             found.restart)
-        assert.truthy(told({}).items_fell:find("by an unknown author -> items were deleted", 1, true))
+        assert.is_nil(found.restart:find("change", 1, true))
+        assert.truthy(told({}).items_fell:find("author not known -> items were deleted", 1, true))
+        for i, now in ipairs(list) do
+            now.general.limit_maxbytes = i <= 100 and 64 << 20 or 32 << 20
+        end
+        assert.equal("at the moment of change 3: maxbytes: 67108864 → 33554432, by eve@web1 -> take the memory back if "
+            .. "its hits are missed: slatectl undo 3", told({ set }).items_fell)
+        assert.truthy(told({}).items_fell:find("are missed: slatectl set maxbytes=64", 1, true))
+    end)
+
+    it("of a recording have no server's address as author, and slated's predictions are no changes", function()
+        local list = {}
+        for i = 1, 3 do
+            list[i] = snapshots.make(100 + i, {}, { pid = 1, uptime = 100 + i, cmd_flush = i // 2 })
+        end
+        list[2].changes = { { who = "unix:/run/slated.sock", what = "flush_all", is = "now" },
+            { who = "tuner", what = "prediction", is = "maxbytes 64 to 8: within" } }
+        local changes = story.changes(list, {})
+        assert.equal(1, #changes)
+        local flush = history.of(list, function() return {} end, changes)[1]
+        assert.equal("at the moment of a change: flush_all now, author not known", history.about(flush))
+        assert.truthy(flush.todo:find("^find the client"))
     end)
 
     it("leave the changes that are tied to none as notes, an author's page moves at one time as one", function()
@@ -397,6 +479,6 @@ describe("incidents", function()
             texts[i - 1] = ("%d to %d: %s"):format(told[i].first_s, told[i].last_s, told[i].what)
         end
         assert.same({ "5 to 5: 1 page moved, by eve@web1", "45 to 55: 1 page moved and 1 more change, by eve@web1",
-            "46 to 46: verbosity: 1, by an unknown author" }, texts)
+            "46 to 46: verbosity: 1, author not known" }, texts)
     end)
 end)

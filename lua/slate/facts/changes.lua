@@ -10,6 +10,11 @@ local M = {}
 local TEXT <const> = { who = true, what = true, was = true, is = true }
 local NEEDED <const> = { "time", "who", "what", "is" }
 
+--- The author of a change; nil if unknown: a client of a UNIX socket has no address but the server's own.
+function M.author_of(who)
+    return not who:find("^unix:") and who or nil
+end
+
 --- The changes after the one with this number: a list of { number, time_s (the server's clock), who, what, was (absent
 -- without an old value), is }, and the last number. Empty where there are none; or nil, message, code.
 function M.after(client, number)

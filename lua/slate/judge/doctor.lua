@@ -77,12 +77,16 @@ function CHECKS.flush(about, add)
     flush_seen(about, add)
 end
 
+-- A start that was not seen. In its first seconds a cache fills, whatever its load shows.
 function CHECKS.young(about, add)
-    local up_s = about.general.uptime
-    local hit_ratio = lately_of(about).hit_ratio
-    local is_few = not hit_ratio or hit_ratio < limits.hits_least_ratio
-    if up_s and up_s < limits.new_s and is_few and about.general.evictions == 0 -- a server that evicts has filled
-        and not lately_happened(about, "restart") then
+    local up_s, hit_ratio = about.general.uptime, lately_of(about).hit_ratio
+    if not up_s or lately_happened(about, "restart") then
+        return
+    elseif up_s < limits.course_before_s then
+        add("note", ("the server started %s ago: the cache fills"):format(units.age(up_s)),
+            "look again when the server has filled", "uptime")
+    elseif up_s < limits.new_s and hit_ratio and hit_ratio < limits.hits_least_ratio
+        and about.general.evictions == 0 then -- a server that evicts has filled
         add("note", ("the server started %s ago: hits are few until it has filled"):format(units.age(up_s)),
             "look again when the server has filled", "uptime")
     end

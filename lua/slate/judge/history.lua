@@ -10,7 +10,10 @@ local view = require "slate.judge.view"
 
 local M = {}
 
-local NOBODY <const> = "an unknown author"
+-- A change and its author; a server that restarts with other settings has no author.
+local function words_of_change(change)
+    return change.what .. (change.is_of_start and "" or change.who and ", by " .. change.who or ", author not known")
+end
 
 -- The time within which a finding that comes again is the same one: a gap between snapshots is longer.
 local function joined_within_s(list)
@@ -81,8 +84,11 @@ local function rank_of(episode)
 end
 
 -- What to do about an incident that is tied to a change; nil: what is done without.
-local function todo_of(episode, change)
-    if episode.name == "flush" then
+local function todo_of(episode, change, cut)
+    if cut then
+        return change.id and change.name == "maxbytes"
+            and ("take the memory back if its hits are missed: slatectl undo %d"):format(change.id) or nil
+    elseif episode.name == "flush" then
         return change.name == "flush_all" and change.who and "ask the author; -F forbids flush_all"
     elseif episode.name == "items_fell" or episode.name == "hits_fell" then
         return change.id and ("if the change did it: slatectl undo %d"):format(change.id)
@@ -91,14 +97,14 @@ local function todo_of(episode, change)
 end
 
 -- Ties an incident to the change made at that moment: a flush to its own record, else to the last one before it, or in
--- the same snapshot.
-local function tie_to_change(episode, changes, first_s)
+-- the same snapshot. cut: the fall of the memory limit that is the cause; nil without.
+local function tie_to_change(episode, changes, first_s, cut)
     for _, change in ipairs(changes) do
         local since_s = episode.first_s + first_s - change.time_s
         if episode.name == "flush" and (episode.change or {}).name == "flush_all" and change.name ~= "flush_all" then
             break
         elseif since_s <= limits.lately_s and change.time_s <= (episode.found_s or episode.first_s) + first_s then
-            episode.change, episode.todo = change, todo_of(episode, change) or episode.todo
+            episode.change, episode.todo = change, todo_of(episode, change, cut) or episode.todo
         end
     end
 end
@@ -117,7 +123,7 @@ function M.of(list, findings_of, changes)
             todo = incident.todo(found), cost_hits = found.cost_hits and math.max(0, found.cost_hits),
             first_s = found.from_s - first_s, found_s = found.to_s - first_s,
             last_s = (found.ends_s or found.to_s) - first_s, is_incident = true }
-        tie_to_change(episode, changes, first_s)
+        tie_to_change(episode, changes, first_s, found.cut)
         history[#history + 1], is_incident[found.name] = episode, true
     end
     for _, episode in ipairs(episodes) do -- the check of a live server finds the same again
@@ -136,7 +142,7 @@ end
 
 -- The note of a change.
 local function note_of(change, since_s)
-    return { name = "change", severity = "note", what = ("%s, by %s"):format(change.what, change.who or NOBODY),
+    return { name = "change", severity = "note", what = words_of_change(change),
         who = change.who, first_s = since_s, last_s = since_s, samples = 1,
         todo = change.is_of_start and "if nobody expected it, look at the command line of the start"
             or change.who and "if nobody expected it, ask the author"
@@ -156,8 +162,8 @@ function M.add_changes(history, changes, first_s)
             and since_s - moves.last_s <= limits.lately_s
         if is_more and not is_tied[change] then
             moves.last_s, moves.samples = since_s, moves.samples + 1
-            moves.what = ("%s and %s, by %s"):format(first, units.plural(moves.samples - 1, "more change"),
-                change.who or NOBODY)
+            moves.what = words_of_change({ what = ("%s and %s"):format(first, units.plural(moves.samples - 1,
+                "more change")), who = change.who })
         elseif not is_tied[change] then
             local note = note_of(change, since_s)
             history[#history + 1] = note
@@ -173,8 +179,8 @@ function M.about(episode)
         parts[1] = incident.cost_words(episode.cost_hits, episode.is_incident and "" or "about ")
     end
     if change then
-        parts[#parts + 1] = ("at the moment of %s: %s, by %s"):format(change.id and "change " .. change.id
-            or "a change", change.what, change.who or NOBODY)
+        parts[#parts + 1] = (change.is_of_start and "" or ("at the moment of %s: "):format(change.id
+            and "change " .. change.id or "a change")) .. words_of_change(change)
     end
     return table.concat(parts, "; ")
 end

@@ -5,9 +5,14 @@
 -- of items or of traffic, are found against the minute before: by a fall that matters to clients, of more than the
 -- load's own spread there (slate.judge.thresholds, incident_*). What a server does not report makes no incident.
 --
+-- A fall of hits, items or requests while a restart, a flush or a stall is open is its consequence, and no incident:
+-- hits that did not come are counted once.
+--
 -- An incident is { name, from_s, to_s (times of snapshots), is_open, and as far as they are known: was, is (items, the
 -- hit ratio, or requests a second), stalled_s, hits_was, hits_is (the hit ratio before it and its lowest after),
--- cost_hits (hits that would have come without it), evicted (items that fell by so many evictions, most of the fall) }.
+-- requests_was, requests_is (requests a second, if they fell after it), cost_hits (hits that would have come without),
+-- cut = { was, is } (the memory limit in bytes, if it fell at that time), evicted (items that fell by so many
+-- evictions, most of the fall) }.
 local limits = require "slate.judge.thresholds"
 local snapshot = require "slate.facts.snapshot"
 local units = require "slate.base.units"
@@ -34,6 +39,7 @@ function M.sample_of(now)
     return {
         time_s = now.time_s, pid = general.pid, uptime_s = general.uptime, items = general.curr_items,
         gets = general.cmd_get, hits = general.get_hits, flushes = general.cmd_flush, evictions = general.evictions,
+        limit_bytes = general.limit_maxbytes,
         requests = general.cmd_get and general.cmd_set and general.cmd_get + general.cmd_set
             + (general.cmd_touch or 0) or nil,
     }
@@ -196,8 +202,9 @@ local function fell(self, name)
     local judged = 0
     for count = 1, math.min(WINDOW_STEPS, #self.steps - 1) do
         local usual = usual_before(self, count, name)
-        local whole = usual and together(self.steps, #self.steps - count + 1, #self.steps)
-        if not usual or judged == WINDOWS then
+        local first = #self.steps - count + 1
+        local whole = usual and together(self.steps, first, #self.steps)
+        if not usual or judged == WINDOWS or self.steps[first].is_stall then -- a stall's requests are counted
             return nil
         elseif SUFFICES[name](usual, whole) then
             local was, is = FALLS[name](usual, whole)
@@ -209,15 +216,19 @@ local function fell(self, name)
     end
 end
 
--- An open incident that removed items: it is the cause of a fall of hits or items.
-local REMOVES <const> = { flush = "flush_all", restart = "the restart", items_fell = "items fell" }
+-- The incidents that make hits, items or requests fall, and their order where several are open.
+local CAUSES <const> = { flush = "flush_all", restart = "the restart", items_fell = "items fell", stall = "the stall" }
+local CAUSE_ORDER <const> = { flush = 1, restart = 1, items_fell = 2, stall = 3 }
+
+-- The open incident that is the cause of a fall now; nil without one. Of equals, the first.
 local function cause_of(self)
-    for i = #self.list, 1, -1 do
-        local one = self.list[i]
-        if one.is_open and REMOVES[one.name] then
-            return one
+    local cause
+    for _, one in ipairs(self.list) do
+        if one.is_open and CAUSES[one.name] and (not cause or CAUSE_ORDER[one.name] < CAUSE_ORDER[cause.name]) then
+            cause = one
         end
     end
+    return cause
 end
 
 local function begin(self, name, from_s, to_s, usual)
@@ -243,16 +254,28 @@ end
 local function begin_fall(self, news, name, from_s, usual, was, is)
     local one = begin(self, name, from_s, self.steps[#self.steps].time_s, usual)
     one.was, one.is = was, is
-    one.evicted = name == "items_fell" and evicted_since(self, from_s, was - is) or nil
+    one.cut = name ~= "traffic" and self.cut and from_s - self.cut.time_s <= limits.lately_s and self.cut or nil
+    one.evicted = name == "items_fell" and not one.cut and evicted_since(self, from_s, was - is) or nil
     one.hits_is = name == "hits_fell" and is or nil
     news[#news + 1] = M.title(one)
+end
+
+-- Notes that requests fell after an incident, which is the cause.
+local function note_fewer_requests(self, cause, was, is, news)
+    cause.requests_was, cause.requests_is = was, is
+    self.begins_s.traffic = self.steps[#self.steps].time_s
+    news[#news + 1] = ("requests fell from %s to %s a second, after %s"):format(units.rate(was), units.rate(is),
+        CAUSES[cause.name])
 end
 
 local function find_falls(self, news)
     for _, name in ipairs({ "items_fell", "hits_fell", "traffic" }) do
         local was, is, usual, from_s = fell(self, name)
-        if was and (name == "traffic" or not cause_of(self)) then
+        local cause = was and cause_of(self)
+        if was and (not cause or name == "traffic" and cause.name == "items_fell") then
             begin_fall(self, news, name, from_s, usual, was, is)
+        elseif was and name == "traffic" and not cause.requests_was then
+            note_fewer_requests(self, cause, was, is, news)
         end
     end
 end
@@ -261,8 +284,21 @@ end
 local function find_lost_clients(self, restart, news)
     local was, is = fall_of("traffic", restart.usual, together(self.steps, 1, #self.steps))
     if was then
-        begin_fall(self, news, "traffic", restart.to_s, restart.usual, was, is)
+        note_fewer_requests(self, restart, was, is, news)
     end
+end
+
+-- The hits a second that a stall cost: those of the seconds before it, if they were fewer than usual.
+local function hits_before_stall(self, usual)
+    local hits, seconds = 0, 0
+    for i = #self.steps - 1, 1, -1 do
+        local step = self.steps[i]
+        if seconds >= limits.course_lately_s - EARLY_S or not step.hits then
+            break
+        end
+        hits, seconds = hits + step.hits, seconds + step.seconds
+    end
+    return usual.hits_per_s and (seconds > 0 and math.min(usual.hits_per_s, hits / seconds) or usual.hits_per_s)
 end
 
 -- A stall: a long step, by the server's own clock too, in which requests are missing. Else a program that takes the
@@ -280,8 +316,9 @@ local function find_stall(self, last, step, news)
     local stalled_s = was and step.seconds * (1 - is / was) or 0
     if stalled_s >= limits.stall_least_s then
         local one = begin(self, "stall", last.time_s, step.time_s, usual)
-        one.stalled_s, one.is_open, step.is_stall, self.known = stalled_s, false, true, {}
-        one.cost_hits = usual.hits_per_s and usual.hits_per_s * stalled_s
+        one.stalled_s, step.is_stall, self.known = stalled_s, true, {}
+        local hits_per_s = hits_before_stall(self, usual)
+        one.cost_hits = hits_per_s and hits_per_s * stalled_s
         news[#news + 1] = M.title(one)
     end
 end
@@ -292,45 +329,54 @@ local function is_recovered(self, one)
     local seen, last = together(self.steps, math.max(1, #self.steps - 2), #self.steps), self.steps[#self.steps]
     if last.time_s - one.to_s < limits.lately_s and not one.is_low then -- the fall may still come
         return false
-    elseif one.name == "traffic" then
-        return seen.requests and seen.requests / seen.seconds >= one.was * (1 + limits.fall_to_ratio) / 2
     end
-    return not one.hits_was or seen.hits and seen.gets >= limits.fall_reads_least
+    local requests_was = one.name == "traffic" and one.was or one.requests_was
+    if requests_was and not (seen.requests
+        and seen.requests / seen.seconds >= requests_was * (1 + limits.fall_to_ratio) / 2) then
+        return false
+    end
+    return one.name == "traffic" or one.name == "stall" and not one.hits_is or not one.hits_was
+        or seen.hits and seen.gets >= limits.fall_reads_least
         and one.hits_was - seen.hits / seen.gets < hits_threshold(one.hits_was) / 2
 end
 
--- Adds a step to the hits that an incident cost.
-local function count_cost(one, step)
-    local due = one.hits_was and step.gets and one.hits_was * step.gets
-    if one.name == "traffic" then
-        due = one.usual.hits_per_s and one.usual.hits_per_s * step.seconds
+-- Adds the hits that did not come in a step to the cost of an incident, but those that another is charged with already.
+-- Fewer requests are charged to their cause; fewer hits of them, too.
+local function count_cost(self, one, step)
+    local due
+    if one.name == "traffic" or one.requests_was then
+        due = one.usual and one.usual.hits_per_s and one.usual.hits_per_s * step.seconds
+    elseif not CAUSES[one.name] or one == cause_of(self) then
+        due = one.hits_was and step.gets and one.hits_was * step.gets
     end
     if due and step.hits then
-        one.cost_hits = one.cost_hits + due - step.hits
+        local lost = due - step.hits - (step.charged_hits or 0)
+        lost = step.charged_hits and math.max(0, lost) or lost
+        one.cost_hits, step.charged_hits = one.cost_hits + lost, (step.charged_hits or 0) + lost
     end
 end
 
 local function follow(self, one, step, news)
-    count_cost(one, step)
-    if REMOVES[one.name] and step.items then
+    count_cost(self, one, step)
+    if one.name ~= "stall" and CAUSES[one.name] and step.items then
         one.is = math.min(one.is or step.items, step.items)
     end
     if one.hits_is and step.hits and step.gets >= limits.fall_reads_least then
         one.hits_is = math.min(one.hits_is, step.hits / step.gets)
-    elseif REMOVES[one.name] and one.usual then
+    elseif one.usual and one == cause_of(self) then
         one.hits_is = select(2, fall_of("hits_fell", one.usual, step))
         news[#news + 1] = one.hits_is and ("hits fell from %s to %s, after %s"):format(units.percent(one.hits_was),
-            units.percent(one.hits_is), REMOVES[one.name]) or nil
+            units.percent(one.hits_is), CAUSES[one.name]) or nil
     end
     if one.name == "restart" and not one.is_judged and step.time_s - one.to_s >= limits.lately_s - EARLY_S then
         one.is_judged = true
         find_lost_clients(self, one, news)
     end
-    one.is_low, one.ends_s = one.hits_is ~= nil or one.name == "traffic", step.time_s
+    one.is_low, one.ends_s = (one.hits_is or one.requests_was) ~= nil or one.name == "traffic", step.time_s
     local is_back = is_recovered(self, one)
     one.is_open = not is_back and step.time_s - one.from_s <= limits.incident_most_s -- the load may be another then
     if is_back and one.is_low then
-        news[#news + 1] = ("%s after %s%s"):format(one.name == "traffic" and "requests come again" or "hits are back",
+        news[#news + 1] = ("%s after %s%s"):format(one.hits_is and "hits are back" or "requests come again",
             units.age(one.ends_s - one.from_s), M.cost_words(one.cost_hits, ": "))
     end
 end
@@ -338,7 +384,7 @@ end
 -- Snapshots -----------------------------------------------------------------------------------------------------------
 
 local function forget(self, start)
-    self.steps, self.begins_s, self.known, self.start = {}, {}, {}, start
+    self.steps, self.begins_s, self.known, self.start, self.cut = {}, {}, {}, start, nil
     for _, one in ipairs(self.list) do
         one.is_open = false
     end
@@ -416,6 +462,9 @@ function Incidents:add(now)
         self.from = sample
     else
         find_flush(self, last, sample, news)
+        if (sample.limit_bytes or math.huge) < (last.limit_bytes or 0) then
+            self.cut = { time_s = sample.time_s, was = last.limit_bytes, is = sample.limit_bytes }
+        end
         if is_gap(self, sample.time_s - last.time_s) then
             forget(self)
             self.from = sample
@@ -444,7 +493,8 @@ end
 --- { was_per_s, for_s } if the server gets no requests now, but got some before; else nil.
 function Incidents:stopped()
     local last, before = last_and_before(self)
-    if not last or last.requests ~= 0 then
+    local cause = cause_of(self)
+    if not last or last.requests ~= 0 or cause and (cause.name == "stall" or cause.requests_was) then
         return nil
     end
     local one = self:lately("traffic")
@@ -474,6 +524,12 @@ end
 
 -- Words ---------------------------------------------------------------------------------------------------------------
 
+-- The cut of memory that made hits or items fall, after ": "; "" without one.
+local function by_cut(one)
+    return one.cut and (": the memory limit was lowered from %s to %s"):format(units.bytes_in_words(one.cut.was),
+        units.bytes_in_words(one.cut.is)) or ""
+end
+
 local TITLES <const> = {
     restart = function(one)
         return "the server restarted" .. ((one.was or 0) > 0 and " and lost " .. units.plural(one.was, "item") or "")
@@ -484,11 +540,11 @@ local TITLES <const> = {
     end,
     stall = function(one) return ("the server answered no request for %s"):format(units.age(one.stalled_s)) end,
     hits_fell = function(one)
-        return ("hits fell from %s to %s"):format(units.percent(one.was), units.percent(one.is))
+        return ("hits fell from %s to %s%s"):format(units.percent(one.was), units.percent(one.is), by_cut(one))
     end,
     items_fell = function(one)
         return ("items fell from %s to %s%s"):format(units.count(one.was), units.count(one.is),
-            one.evicted and ": the server evicted them" or "")
+            one.evicted and ": the server evicted them" or by_cut(one))
     end,
     traffic = function(one)
         return one.is == 0 and ("clients sent no requests any more, %s a second before"):format(units.rate(one.was))
@@ -516,16 +572,25 @@ function M.cost_words(cost_hits, before)
     return cost_hits and cost_hits >= 1 and ("%s%s hits lost"):format(before or "", units.count(cost_hits // 1)) or ""
 end
 
---- What happened, and its effect on hits.
+--- What happened, and its effects on hits and requests.
 function M.words(one)
-    local effect = one.name ~= "hits_fell" and one.hits_is and ("; hits fell from %s to %s"):format(
-        units.percent(one.hits_was), units.percent(one.hits_is)) or ""
-    return M.title(one) .. effect
+    local effects = { M.title(one) }
+    if one.name ~= "hits_fell" and one.hits_is then
+        effects[2] = ("hits fell from %s to %s"):format(units.percent(one.hits_was), units.percent(one.hits_is))
+    end
+    if one.requests_was then
+        effects[#effects + 1] = ("requests fell from %s to %s a second"):format(units.rate(one.requests_was),
+            units.rate(one.requests_is))
+    end
+    return table.concat(effects, "; ")
 end
+
+local MIB <const> = 1 << 20
 
 --- What to do about it.
 function M.todo(one)
-    return one.evicted and TODOS.evicted or TODOS[one.name]
+    return one.cut and ("take the memory back if its hits are missed: slatectl set maxbytes=%d"):format(
+        math.ceil(one.cut.was / MIB)) or one.evicted and TODOS.evicted or TODOS[one.name]
 end
 
 return M

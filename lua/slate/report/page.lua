@@ -117,7 +117,8 @@ local function add_changes(parts, story)
             break
         end
         add(parts, '<li><b>%d</b> <span class="when">%s%s</span><br>%s', i, escape(utc(one.time_s)),
-            escape(one.who and " by " .. one.who or one.seen and " seen in the recording, author unknown" or ""),
+            escape(one.who and " by " .. one.who or one.seen and not one.is_of_start
+            and " seen in the recording, author unknown" or ""),
             escape(one.what))
         if one.undoes then
             add(parts, " <span class=\"faint\">(takes back change %d)</span>", one.undoes)

@@ -3,6 +3,7 @@
 --
 -- slate.judge makes the findings, from all snapshots: a finding may begin before the report's span. The other parts
 -- are sums over the span and figures at its ends.
+local changes_facts = require "slate.facts.changes"
 local doctor = require "slate.judge.doctor"
 local history = require "slate.judge.history"
 local snapshot = require "slate.facts.snapshot"
@@ -111,20 +112,37 @@ end
 
 -- changes -----------------------------------------------------------------------------------------------
 
--- Adds the changes that a slated recorded itself.
+-- Adds the changes that a slated recorded itself. The outcome of its own prediction is no change.
 local function add_recorded(changes, one)
     for _, change in ipairs(one.changes or {}) do
-        changes[#changes + 1] = { time_s = one.time_s, name = change.what, who = change.who, what = change.was
-            and ("%s: %s → %s"):format(change.what, change.was, change.is) or change.what .. " " .. change.is }
+        local words = change.was and ("%s: %s → %s"):format(change.what, change.was, change.is)
+            or change.what .. " " .. change.is
+        changes[#changes + 1] = change.what ~= "prediction" and { time_s = one.time_s, name = change.what,
+            who = changes_facts.author_of(change.who), what = words } or nil
     end
 end
 
 local OF_FLUSH <const> = { oldest = true } -- shown as a setting: the time of the last flush
 
--- Changes between two neighbouring snapshots: those that the server recorded, and settings that differ; after a restart
--- these are those of the command line, one change.
+-- What a server was restarted with, by the names of the settings that differ.
+local function words_of_start(names, before, after)
+    local words, limit = {}, nil
+    for _, name in ipairs(names) do
+        if name == "maxbytes" then
+            limit = ("another memory limit (%s → %s)"):format(units.bytes_in_words(before.maxbytes),
+                units.bytes_in_words(after.maxbytes))
+        else
+            words[#words + 1] = ("%s: %s → %s"):format(name, before[name], after[name])
+        end
+    end
+    local others = #words > 0 and "other settings: " .. table.concat(words, ", ")
+    return "restarted with " .. (limit and others and limit .. " and " .. others or limit or others)
+end
+
+-- Changes between two neighbouring snapshots: those that the server recorded, and settings that differ. In the first
+-- settings after a restart these are those of the command line: one change, which nobody made.
 local function changes_seen(list)
-    local changes = {}
+    local changes, restart_s = {}, nil
     for i = 2, #list do
         add_recorded(changes, list[i])
         local before, after = list[i - 1].settings or {}, list[i].settings or {}
@@ -135,18 +153,17 @@ local function changes_seen(list)
             end
         end
         table.sort(names)
-        local words = {}
-        for at, name in ipairs(names) do
-            words[at] = ("%s: %s → %s"):format(name, before[name], after[name])
-        end
-        if #words > 0 and snapshot.is_restart(list[i - 1], list[i]) then
-            changes[#changes + 1] = { time_s = list[i].time_s, name = "start", seen = true, is_of_start = true,
-                what = table.concat(words, ", "), who = "the restart" }
+        restart_s = snapshot.is_restart(list[i - 1], list[i]) and list[i].time_s or restart_s
+        if #names > 0 and restart_s then
+            changes[#changes + 1] = { time_s = restart_s, name = "start", seen = true, is_of_start = true,
+                what = words_of_start(names, before, after) }
         else
-            for at, name in ipairs(names) do
-                changes[#changes + 1] = { time_s = list[i].time_s, name = name, seen = true, what = words[at] }
+            for _, name in ipairs(names) do
+                changes[#changes + 1] = { time_s = list[i].time_s, name = name, seen = true,
+                    what = ("%s: %s → %s"):format(name, before[name], after[name]) }
             end
         end
+        restart_s = before == after and restart_s or nil -- a snapshot without settings holds those before
     end
     return changes
 end
