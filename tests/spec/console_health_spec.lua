@@ -31,6 +31,15 @@ describe("health", function()
         assert.truthy(line_with(lines_at(model, 36.1), "hit ratio ").text:find("%% over 10 s, .* %% over 26 s$"))
     end)
 
+    it("says neither ok nor that no class starves while pages moved just now", function()
+        local model = screens.look("memcached-1.4.25", 0)
+        screens.go_on(model, 4)
+        model.observer.rows[1].is_measuring = true
+        local line = line_with(lines_at(model, model.at_s), "which class starves is not judged yet")
+        assert.equal("note", line.tone)
+        assert.is_nil(line_with(lines_at(model, model.at_s), "no class starves"))
+    end)
+
     it("requests what the judgement reads, now and then", function()
         local model, wants = model_facts.new("x"), no_wants()
         health.wants(model, 1, wants)

@@ -80,6 +80,12 @@ describe("whether more memory helps", function()
             memory(EVICTS, 0.7, 0.8, 0.809, 0.9).text)
         assert.equal("more memory would bring little: twice as much brings +0.0 ± 0.1 points of hits",
             memory(EVICTS, 0.7, 0.8, 0.79, 0.79).text, "never less than nothing")
+        local idle = { id = 18, free_pages = 61.5, flags = { "idle" } }
+        for words, row in pairs({ ["61 pages lie idle in class 18: use these before memory is bought"] = idle,
+            [relief.MEASURING] = { id = 25, flags = {}, is_measuring = true } }) do
+            answer = memory({ evicts = true, rows = { row } }, 0.7, 0.8, 0.86, 0.9)
+            assert.same({ text = words }, answer)
+        end
         local rough = sampled.parse_curve(curve_of(0.7, 0.8, 0.86, 0.9))
         rough.reads = 400 -- 4 points of the gain are chance
         assert.equal("what more memory would bring is not known: twice as much brings +1.5 ± 3.3 points of hits",

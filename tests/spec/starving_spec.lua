@@ -234,17 +234,62 @@ describe("starving", function()
         assert.not_equal("3: 10", got[#got])
     end)
 
-    it("takes no pages for a minute from a class that got them and is filling them", function()
-        local one, donors = view.observer(), {}
-        for i = 0, 70 do
-            local pages = i < 2 and 4 or 8
-            one:observe(make(1000 + i, { [3] = class({ total_pages = pages, total_chunks = pages * 1000,
-                used_chunks = 4000, free_chunks = (pages - 4) * 1000 }), [4] = snapshots.full(4, 0, { age = 50 }),
-                [5] = class({ evicted = 400 * i }) }))
-            donors[i] = one:donor_for(5)
+    it("takes no pages from a class that got them while it fills them, or for three samples", function()
+        local function donors(fills_per_s)
+            local one, list = view.observer(), {}
+            for i = 0, 20 do
+                local pages, used = i < 2 and 4 or 8, math.min(4000 + fills_per_s * math.max(i - 2, 0), 8000)
+                one:observe(make(1000 + i, { [3] = class({ total_pages = pages, total_chunks = pages * 1000,
+                    used_chunks = used, free_chunks = pages * 1000 - used }),
+                    [4] = snapshots.full(4, 0, { age = 50 }), [5] = class({ evicted = 400 * i }) }))
+                list[i] = one:donor_for(5)
+            end
+            return { list[4], list[5], list[20] }
         end
-        assert.same({ 4, 4, 3 }, { donors[10], donors[60], donors[70] })
+        assert.same({ 4, 4, 4 }, donors(100))
+        assert.same({ 4, 3, 3 }, donors(0))
     end)
+
+    -- Class 5 evicts 2,000 items a second. From sample `at` on class 3 gets the 12 pages back that class 5 had,
+    -- `a_sample` pages a sample; then 59 pages of class 3 are free. Returns the snapshots, and `at`.
+    local function after_undo(program, a_sample)
+        local list, at <const> = {}, 6
+        for i = 0, 40 do
+            local back = math.max(0, math.min(12, (i - at + 1) * a_sample))
+            local pages, own = 48 + back, 13 - back
+            local evicted = 2000 * i + 1000 * back
+            list[#list + 1] = make(1000 + i, {
+                [3] = snapshots.full(pages, 0, { used_chunks = 1000, free_chunks = (pages - 1) * 1000, number = 1000,
+                    age = 900, get_hits = 500 * i, cmd_set = 5 * i }),
+                [5] = snapshots.full(own, evicted, { age = 1, get_hits = 2500 * i, cmd_set = 2000 * i }) },
+                { evictions = evicted, cmd_get = 5000 * i, get_hits = 3000 * i, get_misses = 2000 * i,
+                    uptime = 5000 + i, limit_maxbytes = 64 << 20 }, { slab_automove = 0 })
+            list[#list].slated = program
+        end
+        return list, at
+    end
+
+    for name, program in pairs({ slated = "0.1.0", memcached = false }) do
+        for _, a_sample in ipairs({ 12, 3 }) do
+            it(("is found by slatetop when doctor finds it, and measuring before, %d pages a second, on %s"):format(
+                a_sample, name), function()
+                local list, at = after_undo(program or nil, a_sample)
+                local in_slatetop, judged_at = view.observer(), nil
+                for i, now in ipairs(list) do
+                    in_slatetop:observe(now)
+                    if i > at then
+                        local doctor = snapshots.seen(table.move(list, i - 3, i, 1, {}))
+                        assert.same(starving_of(doctor), starving_of(in_slatetop), i)
+                        judged_at = judged_at or starving_of(in_slatetop)[1] and i or nil
+                        local state = in_slatetop.rows[2].state
+                        assert.equal(judged_at and "starving" or "measuring", state, i)
+                        assert.equal(not judged_at, starving.is_measuring(in_slatetop.rows))
+                    end
+                end
+                assert.equal(at + 12 // a_sample + 3, judged_at)
+            end)
+        end
+    end
 
     it("moves no more pages than the class fills with its evictions in half a minute", function()
         local own = { id = 1, pages = 2, life_s = 1, items = 9, age_s = 1, chunk_bytes = 1 << 10 }

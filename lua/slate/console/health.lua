@@ -71,8 +71,9 @@ end
 
 local function add_evictions(add, model)
     local evictions = model:mean("evictions", WINDOW_S)
-    if evictions and evictions > 0 and not model:in_need() then
-        local is_known = model.observer and model.observer.knows_starving
+    local is_known = model.observer and model.observer.knows_starving
+    local is_measuring = is_known and require("slate.judge.starving").is_measuring(model.observer.rows)
+    if evictions and evictions > 0 and not is_measuring and not model:in_need() then
         add("good", ("full: %s evictions/s, %s"):format(figure.count(evictions),
             is_known and "no class starves" or "which class starves is not reported"))
     elseif evictions == 0 then

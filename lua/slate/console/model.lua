@@ -77,7 +77,7 @@ end
 
 --- The words of a class's state (of slate.judge.view) on the screen.
 M.STATE_WORDS = { unknown = "unknown", empty = "empty", calm = "calm", spare = "spare pages", evicting = "evicting",
-    gain_unsure = "gain unsure", no_gain = "no gain", starving = "STARVING" }
+    measuring = "measuring", gain_unsure = "gain unsure", no_gain = "no gain", starving = "STARVING" }
 
 local Model = {}
 Model.__index = Model

@@ -166,6 +166,9 @@ local HINTS <const> = {
         return (one.rates and not one.rates.reset and "class %d: this server does not report its evictions"
             or "class %d: rates need a second sample"):format(row.id)
     end,
+    measuring = function(row)
+        return ("class %d is measured: it evicts, and pages moved just now"):format(row.id)
+    end,
     calm = function(row) return ("class %d is calm: it evicts nothing"):format(row.id) end,
     spare = function(row, _, _, has_keys)
         return ("+ %sclass %d has %d whole free pages and evicts nothing"):format(

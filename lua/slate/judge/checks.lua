@@ -111,7 +111,7 @@ end
 -- The gain of more memory and of another policy, by slate.judge.relief, as in advise and slatetop.
 local function relief_about(about)
     return { starves = about.in_need, evicts = relief.evicts(about.lately, about.general_rates),
-        classes = about.now.classes }
+        classes = about.now.classes, rows = about.rows }
 end
 
 local function memory_of(about)
@@ -132,6 +132,13 @@ function CHECKS.starving(about, add)
     end
 end
 
+--- Classes that evict and are not judged yet: until then nothing is said of them, and no memory is advised.
+function CHECKS.measuring(about, add)
+    if starving.is_measuring(about.rows) then
+        add("note", relief.MEASURING, "look again when three samples are known without page moves", "state.measuring")
+    end
+end
+
 --- Classes whose items live short lives, but to which no move is advised.
 function CHECKS.no_relief(about, add)
     for _, move in ipairs(about.plan) do
@@ -143,17 +150,15 @@ function CHECKS.no_relief(about, add)
 end
 
 function CHECKS.idle_pages(about, add)
-    local pages, ids, evicting = 0, {}, false
+    local pages, ids = view.idle_pages(about.rows)
+    local evicting = false
     for _, row in ipairs(about.rows) do
         evicting = evicting or (row.evicted_per_s or 0) > 0
-        if view.is_idle(row) then
-            pages, ids[#ids + 1] = pages + row.free_pages // 1, tostring(row.id)
-        end
     end
     if pages > 0 and evicting then -- a fault only where their move is advised
         local helps = about.plan.advised[1] ~= nil
         add(helps and "warning" or "note", ("%s lie idle in %s while others evict"):format(
-            units.plural(pages // 1, "page"), units.classes(ids)),
+            units.plural(pages, "page"), units.classes(ids)),
             helps and "slatectl advise pages" or "slatectl advise automove", "class.free")
     end
 end

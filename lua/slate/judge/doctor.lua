@@ -180,8 +180,8 @@ local SEVERITIES <const> = { critical = 3, warning = 2, note = 1 }
 -- improvements.
 local ORDER <const> = { "automove_failed", "restart", "flush", "stall", "traffic", "items_fell", "hits_fell",
     "out_of_memory", "held", "process", "connections", "storage_reads", "storage_queue", "starving", "no_relief",
-    "idle_pages", "storage_pages", "storage_idle", "moves", "expired", "hits", "memory", "policy", "waste", "geometry",
-    "storage_holes", "storage_unread", "young", "log", "version" }
+    "measuring", "idle_pages", "storage_pages", "storage_idle", "moves", "expired", "hits", "memory", "policy",
+    "waste", "geometry", "storage_holes", "storage_unread", "young", "log", "version" }
 
 for name, check in pairs(require "slate.judge.checks") do
     CHECKS[name] = check

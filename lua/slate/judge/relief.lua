@@ -5,8 +5,8 @@
 -- Both answers come from sampled keys. If pages would help a class that starves, the server lacks neither memory nor
 -- another policy: that class comes first.
 -- A server that evicts nothing needs neither. about: { starves = the id of the first class that pages would help, or
--- nil; evicts = whether anything is evicted; reads_per_s, general and classes (those of a snapshot), as far as they are
--- known }.
+-- nil; rows = of slate.judge.view.classes; evicts = whether anything is evicted; reads_per_s, general and classes
+-- (those of a snapshot), as far as they are known }.
 --
 -- First in this file: the help for a class in need.
 local answers = require "slate.facts.answers"
@@ -231,7 +231,7 @@ function M.about(one, curves)
     local general_rates = one.rates and one.rates.general or {}
     return { starves = (M.in_need(one, curves)), evicts = M.evicts(one.past and one:lately(), general_rates),
         reads_per_s = general_rates.cmd_get_per_s, general = one.now and one.now.general,
-        classes = one.now and one.now.classes }
+        classes = one.now and one.now.classes, rows = one.rows }
 end
 
 -- memory --------------------------------------------------------------------------------------
@@ -295,9 +295,22 @@ function M.unfilled(general, curve)
         units.bytes_in_words(limit), M.few_reads(curve) or "more memory would bring nothing")
 end
 
+--- The words in place of "no class starves" while a change of pages is not judged.
+M.MEASURING = "measuring: which class starves is not judged yet"
+
 --- The sentence about memory while a class starves.
 function M.while_starving(about)
     return ("class %d starves: give it pages of other classes before memory is bought"):format(about.starves)
+end
+
+-- Why no memory is advised, in a sentence: it is not judged which class starves, or pages lie idle; else nil.
+local function before_memory(rows)
+    if starving.is_measuring(rows) then
+        return M.MEASURING
+    end
+    local pages, ids = view.idle_pages(rows or {})
+    return pages > 0 and ("%s lie idle in %s: use these before memory is bought"):format(units.plural(pages, "page"),
+        units.classes(ids)) or nil
 end
 
 --- Whether the server is short of memory: { is_short, times, bytes_more, gain, error_ratio (these four if it is),
@@ -314,6 +327,10 @@ function M.memory(curve, about)
         return { text = unfilled or about.evicts == false
             and "nothing is evicted now: more memory would bring nothing now"
             or "what more memory would bring is not known: evictions are not reported, or not yet" }
+    end
+    local waits = before_memory(about.rows)
+    if waits then
+        return { text = waits }
     end
     local found, _, is_young = least_worth(curve, about.classes), sampled.first_reads(curve)
     local failed = verdict.failed_before(curve)

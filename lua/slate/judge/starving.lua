@@ -174,11 +174,11 @@ local function remember(judge, rows, about)
         end
         local one = { chunk_bytes = row.chunk_bytes, starves = was and was.starves, well_s = was and was.well_s or 0,
             evicted_at_s = (row.evicted_per_s or 0) > 0 and about.time_s or was and was.evicted_at_s,
-            grew_at_s = (row.pages_delta or 0) > 0 and about.time_s or was and was.grew_at_s }
+            judged_pages = was and was.judged_pages or row.pages }
         -- A class that gave pages away evicted the items in these pages: such a sample shows no need.
         local gave = (row.pages_delta or 0) < 0
         one[1] = { evicted_per_s = not gave and row.evicted_per_s or 0, interval_s = gave and 0 or interval_s,
-            left_per_s = row.left_per_s or 0, over_s = interval_s, grew = (row.pages_delta or 0) > 0,
+            left_per_s = row.left_per_s or 0, over_s = interval_s, grew = (row.pages_delta or 0) > 0, gave = gave,
             filled_pages = (about.filled_pages or {})[row.id] or 0 }
         if was then
             table.move(was, 1, judge.samples - 1, 2, one)
@@ -189,15 +189,17 @@ local function remember(judge, rows, about)
 end
 
 -- Over the stored samples: evictions a second, and items a second that left; whether each of enough samples had
--- evictions; whether the class got pages.
+-- evictions; whether the class got pages; whether it kept its pages in enough samples.
 local function mean_of(judge, state)
     local evicted, left, over_s, is_steady, has_grown = 0, 0, 0, #state >= judge.samples, false
+    local is_settled = is_steady
     for _, sample in ipairs(state) do
         evicted, over_s = evicted + sample.evicted_per_s * sample.interval_s, over_s + sample.interval_s
         left = left + sample.left_per_s * sample.interval_s
         is_steady, has_grown = is_steady and sample.evicted_per_s > 0, has_grown or sample.grew
+        is_settled = is_settled and not (sample.grew or sample.gave)
     end
-    return evicted / math.max(over_s, 1e-3), left / math.max(over_s, 1e-3), is_steady, has_grown
+    return evicted / math.max(over_s, 1e-3), left / math.max(over_s, 1e-3), is_steady, has_grown, is_settled
 end
 
 -- True if the best donor keeps its items at least `times` times as long as this class, and apart_s longer. A donor of
@@ -211,18 +213,34 @@ local function is_better_off(row, donor, by_hits, times, apart_s)
 end
 
 -- True if a class has free pages and will fill them within a minute, at the rate of the stored samples; or it got pages
--- within the last minute.
-local function is_filling(state, row, time_s)
+-- within these, which show no rate yet.
+local function is_filling(state, row)
     local free, filled, over_s = row.free_pages or 0, 0, 0
-    if free < 1 then
-        return false
-    elseif state.grew_at_s and state.grew_at_s > time_s - limits.idle_fills_s then
-        return true
+    if free < 1 or row.is_growing then
+        return free >= 1
     end
     for _, sample in ipairs(state) do
         filled, over_s = filled + sample.filled_pages, over_s + sample.over_s
     end
     return over_s > 0 and free <= filled / over_s * limits.idle_fills_s
+end
+
+-- True if samples, or the new pages of a class, have not shown yet how long its items live. By Little's law a class
+-- with half the pages keeps items half as long: smaller changes than that leave the last judgement as it is.
+local function is_unsettled(judge, state, row)
+    local was, is = state.judged_pages or 0, row.pages or 0
+    return #state < judge.samples or not state.is_settled
+        and (is * limits.clearly_ratio < was or is > was * limits.clearly_ratio)
+end
+
+-- True if a class got pages within the stored samples and has free ones: whether it fills them is not known yet.
+local function any_donor_unsettled(rows)
+    for _, row in ipairs(rows) do
+        if row.is_growing and M.has_spare(M.free_pages(row)) then
+            return true
+        end
+    end
+    return false
 end
 
 local function judge_class(state, row, donors, about, all_per_s)
@@ -244,15 +262,16 @@ local function judge_class(state, row, donors, about, all_per_s)
 end
 
 local FIELDS <const> = { "stays_s", "life_s", "mean_evicted_per_s", "evicts_lately", "is_growing", "is_filling",
-    "starves", "lives_short", "is_worst",
+    "is_measuring", "starves", "lives_short", "is_worst",
     "advised", "predicted_change", "predicted_least", "predicted_most" }
 
 --- Takes the next sample of a server, and writes the judgement into its rows: mean_evicted_per_s over the judge's
 -- samples, stays_s (how long items stay, at most the server's uptime or the age of the oldest item; nil if not all are
 -- known that leave, or none leaves), life_s (the same for a class that evicts, by its evictions if need be; nil if it
 -- evicts nothing), evicts_lately (anything within ten seconds, also while the class gave pages away), is_growing,
--- is_filling (its free chunks will be used within a minute, or came within the last one) and starves (true or false;
--- absent, as evicts_lately and mean_evicted_per_s, if evictions are not reported). slate.judge.page_plan then takes
+-- is_filling (its free chunks will be used within a minute, or came in these samples), is_measuring (it evicts, and
+-- pages moved since it was judged, or too few samples are known; true or absent) and starves (true or false; absent, as
+-- evicts_lately and mean_evicted_per_s, if evictions are not reported). slate.judge.page_plan then takes
 -- starves back where no move is advised. about: time_s and interval_s of the sample; uptime_s of the server, if
 -- known; filled_pages: by class id, the pages of chunks that it has filled since the sample before; by_hits: pages go
 -- to where they bring most hits (automove utility), so lives need not be alike and only free pages count. Rows of a
@@ -272,25 +291,38 @@ function Judge:observe(rows, about)
     for _, row in ipairs(rows) do
         local per_s, left_per_s
         local state = self.classes[row.id]
-        per_s, left_per_s, state.is_steady, row.is_growing = mean_of(self, state)
+        per_s, left_per_s, state.is_steady, row.is_growing, state.is_settled = mean_of(self, state)
         -- No item has lived longer than the server, except items from before its start (-e).
         local longest_s = about.uptime_s and math.max(about.uptime_s, M.tail_age_s(row) or 0) or math.huge
         row.stays_s = left_per_s > 0 and math.min((row.items or 0) / left_per_s, longest_s) or nil
         row.life_s = per_s > 0 and (row.stays_s or math.min((row.items or 0) / per_s, longest_s)) or nil
         row.mean_evicted_per_s, all_per_s = per_s, all_per_s + per_s
         row.evicts_lately = state.evicted_at_s ~= nil and state.evicted_at_s > about.time_s - limits.lately_s
-        row.is_filling = is_filling(state, row, about.time_s)
+        row.is_filling = is_filling(state, row)
     end
-    local donors = best_donors(rows)
+    local donors, is_donor_unsettled = best_donors(rows), any_donor_unsettled(rows)
     for _, row in ipairs(rows) do
         local state = self.classes[row.id]
         judge_class(state, row, donors, about, all_per_s)
         row.starves = state.starves and (row.pages or 0) > 0 or false
+        row.is_measuring = not row.starves and row.evicts_lately
+            and (is_donor_unsettled or is_unsettled(self, state, row)) or nil
+        state.judged_pages = state.is_settled and row.pages or state.judged_pages
         if not row.evicted_per_s then -- evictions are not reported
-            row.starves, row.evicts_lately, row.mean_evicted_per_s = nil, nil, nil
+            row.starves, row.evicts_lately, row.mean_evicted_per_s, row.is_measuring = nil, nil, nil, nil
         end
         state.last_row = row
     end
+end
+
+--- True if which class starves is not judged yet: pages moved, or too few samples are known. rows: may be nil.
+function M.is_measuring(rows)
+    for _, row in ipairs(rows or {}) do
+        if row.is_measuring then
+            return true
+        end
+    end
+    return false
 end
 
 --- True if a class starves by the lives of its items, whether pages would help it or not.

@@ -118,8 +118,9 @@ end
 
 -- The state of a class in one word: "empty" (no pages, or no item in them: memcached lists no evictions of such a
 -- class), "unknown" (no rates, or pages not reported), "starving", "gain_unsure" (its items live short lives; a gain by
--- pages is expected, but not certain), "no_gain" (no gain is expected, or no move possible), "evicting" (as a full
--- cache does), "spare" (evicts nothing and has pages of free chunks to give) or "calm".
+-- pages is expected, but not certain), "no_gain" (no gain is expected, or no move possible), "measuring" (pages moved:
+-- not judged yet), "evicting" (as a full cache does), "spare" (evicts nothing and has pages of free chunks to give) or
+-- "calm".
 local function state_of(row)
     if row.pages == 0 or row.used_ratio == 0 then
         return "empty"
@@ -129,6 +130,8 @@ local function state_of(row)
         return "starving"
     elseif row.lives_short then
         return short_state(row)
+    elseif row.is_measuring then
+        return "measuring"
     elseif row.evicts_lately then
         return "evicting"
     end
@@ -168,6 +171,17 @@ end
 --- True if a class holds whole pages of free chunks that no store fills ("idle" of its flags).
 function M.is_idle(row)
     return table.concat(row.flags, " "):find("idle", 1, true) ~= nil
+end
+
+--- The whole pages of all idle classes, and the ids of these classes as texts.
+function M.idle_pages(rows)
+    local pages, ids = 0, {}
+    for _, row in ipairs(rows) do
+        if M.is_idle(row) then
+            pages, ids[#ids + 1] = pages + row.free_pages // 1, tostring(row.id)
+        end
+    end
+    return pages // 1, ids
 end
 
 --- The row of the class `id`; nil without one. rows: the result of M.classes, or nil.
