@@ -236,7 +236,7 @@ end)
 
 describe("whether another policy helps", function()
     it("is advised when it is worth a point beyond chance", function()
-        assert.equal("sieve would hit 3.0 points more than s3fifo, by its miniatures",
+        assert.equal("sieve would bring +3.0 ± 0.4 points of hits over s3fifo, by its miniatures",
             policy(whatif_of(0.03, 0.004), EVICTS).text)
         for _, case in ipairs({ { 0.03, 0.024 }, { 0.009, 0 } }) do
             assert.equal("no policy is better than s3fifo by more than chance: keep it",
@@ -248,7 +248,7 @@ describe("whether another policy helps", function()
         local followed = whatif_of(0.03, 0.004, { s3auto = 1 })
         assert.is_true(policy(followed, EVICTS).is_better, "sieve is not of s3fifo's structure")
         followed[#followed + 1] = "STAT sieve:record small_percent=30"
-        assert.matches("3.0 points more than s3fifo: s3auto switches to it$", policy(followed, EVICTS).text)
+        assert.matches("%+3.0 ± 0.4 points of hits over s3fifo: s3auto switches to it$", policy(followed, EVICTS).text)
         assert.falsy(policy(whatif_of(0.03, 0.004), { evicts = true, starves = 7 }).is_better)
         assert.falsy(policy(whatif_of(0.03, 0.004), CALM).is_better)
     end)

@@ -123,6 +123,11 @@ function M.further(ids, is_advised)
         or ("%s %s items early, too, and no gain of pages is certain"):format(names, is_one and "evicts" or "evict")
 end
 
+-- A difference of hit ratios with its band of 95 %.
+local function points_words(difference, band)
+    return ("%+.1f ± %.1f points"):format(difference * 100, band * 100)
+end
+
 --- The remedy if a move is not advised: words that continue the sentence of M.no_use, and the command to type.
 -- memory, policy: the results of M.memory and M.policy, or nil.
 function M.instead(one, move, memory, policy)
@@ -140,7 +145,7 @@ function M.instead(one, move, memory, policy)
         return ("%s more memory would bring %s"):format(units.bytes_in_words(memory.bytes_more),
             M.gain_words(memory.gain, memory.error_ratio)), "slatectl advise memory"
     elseif policy and policy.is_better then
-        return ("the policy %s would bring %.1f points"):format(policy.best, policy.difference * 100),
+        return ("the policy %s would bring %s"):format(policy.best, points_words(policy.difference, policy.doubt)),
             "slatectl advise policy"
     end
     if M.is_unsure(move) then
@@ -245,7 +250,7 @@ end
 
 --- A gain of hit ratio with its band of 95 %: "+4.6 ± 1.2 points". error_ratio: its standard error.
 function M.gain_words(gain, error_ratio)
-    return ("%+.1f ± %.1f points"):format(gain * 100, limits.errors_apart * error_ratio * 100)
+    return points_words(gain, limits.errors_apart * error_ratio)
 end
 
 --- The least memory that the server can hold, and the number of classes that have pages: each class keeps one, whatever
@@ -383,8 +388,8 @@ function M.rate(guess)
         or "inconclusive"
 end
 
---- Whether another policy would hit more: { is_better, best (its name), difference, too_few (of M.too_few), text }; nil
--- before any was compared.
+--- Whether another policy would hit more: { is_better, best (its name), difference, doubt (its band), too_few (of
+-- M.too_few), text }; nil before any was compared.
 -- whatif: { totals, policies } of slate.facts.sampled; curve: of the whole cache, or nil. Never `none`, which refuses
 -- new items.
 function M.policy(whatif, about, curve)
@@ -405,14 +410,14 @@ function M.policy(whatif, about, curve)
         return { best = best.policy, text = ("no policy is better than %s by more than chance: keep it"):format(
             totals.policy) }
     elseif totals.s3auto == 1 and best.record then
-        return { best = best.policy, text = ("%s would hit %.1f points more than %s: s3auto switches to it"):format(
-            best.policy, best.difference * 100, totals.policy) }
+        return { best = best.policy, text = ("%s would bring %s of hits over %s: s3auto switches to it"):format(
+            best.policy, points_words(best.difference, M.doubt(best)), totals.policy) }
     elseif not about.evicts then
         return { best = best.policy, text = "nothing is evicted now: no policy would hit more now" }
     end
-    return { is_better = true, best = best.policy, difference = best.difference,
-        text = ("%s would hit %.1f points more than %s, by its miniatures"):format(best.policy, best.difference * 100,
-            totals.policy) }
+    return { is_better = true, best = best.policy, difference = best.difference, doubt = M.doubt(best),
+        text = ("%s would bring %s of hits over %s, by its miniatures"):format(best.policy,
+            points_words(best.difference, M.doubt(best)), totals.policy) }
 end
 
 -- for slatetop --------------------------------------------------------------------------------
