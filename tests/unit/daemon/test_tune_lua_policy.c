@@ -247,8 +247,9 @@ TEST(test_settings) {
     char why[REASON_BYTES];
     ok(try_source(source, sizeof source - 1, "", &patient, &d, why), "settings have defaults");
     is_str(why, "0.5 3 none", "which arrive");
-    ok(try_source(source, sizeof source - 1, " share=1 count=0x10  text=5:10,7:3", &patient, &d, why), "settings are given");
+    ok(try_source(source, sizeof source - 1, " share=1 count=16  text=5:10,7:3", &patient, &d, why), "settings are given");
     is_str(why, "1 16 5:10,7:3", "and arrive");
+    ok(!try_source(source, sizeof source - 1, " count=0x10", &patient, &d, why), "numbers are decimal");
 }
 
 /* A window of two seconds: classes 1 and 2 have 100 hits each; the curve of class 1 falls from its first point to zero. */
