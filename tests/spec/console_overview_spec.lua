@@ -175,6 +175,17 @@ describe("the overview's classes", function()
         end
     end)
 
+    it("that are in need get pages all at once, also when one of them is chosen", function()
+        model.observer.plan = function()
+            return { advised = { { from = 4, to = 12, pages = 2 }, { from = 4, to = 22, pages = 1 } } }
+        end
+        for _, case in ipairs({ { nil, 2 }, { 12, 2 }, { 22, 2 }, { 4, 0 } }) do
+            ui.classes.cursor = case[1]
+            local intent = overview.command(frame, ui, "move_pages") -- class 4 has the only pages to give
+            assert.equal(case[2], #(intent.plan or {}), case[1])
+        end
+    end)
+
     it("are opened by Enter, chosen by a click, and shared with the table", function()
         local _, grid = draw(model, 80, 24, nil, ui)
         overview.click(ui, grid:hot_at(20, 5))

@@ -91,7 +91,8 @@ row("mark_source", "classes pages", "f", "From", "mark this class as the source;
 row("more_pages", "pages", "+ =", nil, "mark one page more of the source")
 row("fewer_pages", "pages", "-", nil, "mark one page less")
 row("cell_mode", "pages", "o", "Cells", "cells show how full or how old a page is")
-row("move_pages", "overview classes pages class curves", "f5 m", "Move",
+row("move_pages", "overview", "f5 m", "Move", "review moves to all classes in need, or the one chosen", false)
+row("move_pages", "classes pages class curves", "f5 m", "Move",
     "move pages here: opens the review, sends nothing", false)
 row("review", "sizes", "f5 m enter", "Change", "change to these sizes: opens the review, sends nothing", false)
 row("sort_next", "hotkeys", "f6 s >", "Sort", "sort by requests, or by bytes")
