@@ -36,6 +36,12 @@ describe("the table of classes", function()
         model, ui = screens.look("memcached-1.6.18", 0), class_table.state()
     end)
 
+    it("says how many pages a class without items has to spare", function()
+        local class_state, row = require "slate.console.draw.class_state", { state = "empty", pages = 61 }
+        assert.equal("61 spare", class_state.short_words(row))
+        assert.equal("empty", class_state.short_words({ state = "empty", pages = 0 }))
+    end)
+
     it("is sorted by the chosen column, equal rows by class id", function()
         assert.equal("12 22 4", ids(model, ui))
         ui.sort = columns.named("pages")

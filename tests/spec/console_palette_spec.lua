@@ -112,8 +112,16 @@ describe("the palette", function()
             ["explain xm"] = "explain xMED", ["explain as every class of"] = "explain state.evicting" }) do
             assert.is_true(offered(text)[line], text)
         end
-        assert.equal("explain LIFE", offered("LIFE")[1])
-        assert.is_true(offered("pages")["explain PAGES"] and offered("pages").pages) -- after the view of this name
+        for text, line in pairs({ LIFE = "explain LIFE", age = "explain age", share = "explain SHARE OF PAGES",
+            hitrate = "explain hitrate", mem = "set maxbytes ", rebalance = "move" }) do
+            assert.equal(line, offered(text)[1])
+        end
+        local evictions = offered("evic")
+        assert.is_true(evictions["sort evicted"])
+        assert.equal("set ", evictions[1]:sub(1, 4)) -- settings stand before columns and explanations
+        typed("set slab_automove r")
+        assert.truthy(choices.of(frame, ui, ui.palette.typed)[1].help:find("whose items die youngest", 1, true))
+        assert.is_true(offered("pages")["explain pages"] and offered("pages").pages) -- after the view of this name
         assert.equal("pages", offered("pages")[1])
         assert.is_nil(typed("no gain\n"))
         assert.same({ true, 1, "state.no_gain", false },

@@ -73,6 +73,20 @@ describe("a setting", function()
         end
     end)
 
+    it("refuses before anything is sent a policy that the server does not list, and quotes what was typed", function()
+        local values = { policy = "s3fifo", class_policy = "s3fifo", maxbytes = "67108864" }
+        local function why(name, value)
+            return select(2, settings_change.plan(values, { ["policy:choices"] = "lru|s3fifo|sieve" }, name, value,
+                SLATED))
+        end
+        assert.equal('policy takes one of lru|s3fifo|sieve, not "auto"', why("policy", "auto"))
+        assert.equal('policy takes one of lru|s3fifo|sieve, not "arc"', why("policy", "lru 5=arc"))
+        assert.equal('class_policy takes one of lru|s3fifo|sieve, not "arc"', why("class_policy", "arc 5"))
+        assert.is_nil(why("policy", "lru 5=sieve,12=s3fifo"))
+        assert.is_nil(why("class_policy", "sieve 5"))
+        assert.truthy(why("memory", "1e99"):find('not "1e99"', 1, true))
+    end)
+
     it("has limits, and rules between settings", function()
         local right = { slab_automove = { "2" }, slab_automove_ratio = { "0.5" }, lru_tune = { "10 30 0.2 2" },
             maxbytes = { "8", "1000000000" }, temporary_ttl = { "30" }, lru_segmented = { "flat" }, verbosity = { "1" },

@@ -342,7 +342,7 @@ describe("slatectl changes settings that only slated has", function()
 
     it("a policy that is none is refused", function()
         for value, part in pairs({ ["class_policy=sieve"] = "wants a policy and a class",
-            ["class_policy=x 5"] = "no such",
+            ["class_policy=x 5"] = "takes one of",
             ["class_policy=lru 9999"] = "class must be", ["policy=lru 5"] = "wants a name",
             ["policy=lru 5="] = "wants a name", ["policy=lru 5=fifo,"] = "wants a name", ["policy=x"] = "policy" }) do
             ctl.refuses(64, "set '" .. value .. "'", part)

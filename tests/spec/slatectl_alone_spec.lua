@@ -85,6 +85,8 @@ describe("slatectl without a server", function()
             ["--timeout -.5 stats"] = "'-.5' is not a duration: ",
             ["stats --trace -1"] = "option '--trace' does not take arguments",
             ["hotkeys -5"] = "write -- before a negative number that is no option's value; see",
+            ["fit 900x"] = "'900x' is not a size: write 900, 900k or 2m",
+            ["fit 9g"] = "9663676416 is out of range: 0 to 1073741824 is allowed",
             ["hotkeys --for 0"] = "nothing can be counted in no time: --for takes a time above 0",
             ["hotkeys -- -5"] = "-5 is out of range: 1 to 128 is allowed",
         }) do

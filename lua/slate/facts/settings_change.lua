@@ -172,7 +172,7 @@ function M.check(row, text, who, values, traits, called)
     end
     local is, takes = check(row, text, values, traits)
     if not is then
-        local is_whole = not (row.unit and tonumber(text)) or tonumber(text) % row.unit == 0
+        local is_whole = not row.unit or text:find("^%d+$") and tonumber(text) % row.unit == 0
         local given = is_whole and settings.shown(row, text) or text
         return nil, ('%s takes %s, not "%s"'):format(called, takes, given:sub(1, 30)), "usage"
     end
@@ -236,6 +236,15 @@ local function plan_without_row(values, name, value, who)
     return { name = name, was = values[name], is = value, lines = { ("config set %s %s"):format(name, value) } }
 end
 
+-- The first policy of a text that the server does not list; nil: there is none, or it lists none.
+local function unknown_policy(text, choices)
+    for name in text:gsub("%d+=", " "):gmatch("%f[%w_][%a_][%w_]*") do
+        if choices and not ("|" .. choices .. "|"):find("|" .. name .. "|", 1, true) then
+            return name
+        end
+    end
+end
+
 local CHECKED_BY_SLATED <const> = { policy = true, class_policy = true, lru_segmented = true }
 
 -- A text that restores the old value exactly, if `was` itself does not.
@@ -265,7 +274,11 @@ function M.plan(values, traits, name, value, who)
     elseif was == nil then
         return nil, ("this server has no setting %s"):format(name), "unsupported"
     end
-    local is = row.unit and value or settings.text(row, value)
+    local is, choices = row.unit and value or settings.text(row, value), traits["policy:choices"]
+    local unknown = (name == "policy" or name == "class_policy") and unknown_policy(is, choices)
+    if unknown then
+        return nil, ('%s takes one of %s, not "%.30s"'):format(name, choices, unknown), "usage"
+    end
     if not (who.slated and CHECKED_BY_SLATED[name]) then
         local message, code
         is, message, code = M.check(row, is, who, values, traits, name)

@@ -12,9 +12,22 @@ local DEFAULT_KEY_BYTES <const>, KEY_BYTES_MOST <const> = 20, 250
 
 local COLUMNS <const> = "VALUE|ITEM|CLASS|CHUNK|WASTE|PAGES|AGE|NOTE<"
 
+local SCALES <const> = { [""] = 1, k = 1 << 10, m = 1 << 20, g = 1 << 30 }
+
+-- Reads "900", "900k" or "2m".
+local function size_of(text)
+    local amount, unit = text:lower():match("^(%d+)([kmg]?)$")
+    local bytes = amount and tonumber(amount) * SCALES[unit]
+    if not bytes then
+        return nil, ("'%s' is not a size: write 900, 900k or 2m"):format(text)
+    end
+    return units.parse_whole(("%.0f"):format(bytes), 0, SCALES.g)
+end
+
 function M.declare(command)
-    command:argument("values", "Values of so many bytes each, without key and header."):args("+"):argname("BYTES")
-        :convert(units.whole(0, 1 << 30))
+    command:argument("values", "Values of so many bytes each, or with k, m or g; without key and header.")
+        :args("+"):argname("BYTES")
+        :convert(size_of)
     command:option("--key", ("The key has N bytes. Default: %d"):format(DEFAULT_KEY_BYTES)):argname("N")
         :convert(units.whole(1, KEY_BYTES_MOST))
     command:flag("--flags", "The client stores flags with the value, which take 4 bytes.")

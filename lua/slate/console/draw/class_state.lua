@@ -31,6 +31,12 @@ function M.words(row)
     return M.word(row) .. (pages and ", " .. units.plural(pages, "spare page") or "")
 end
 
+--- The word, or of a class without items its pages: "61 spare". Not wider than WIDTH.
+function M.short_words(row)
+    local pages = empty_pages(row)
+    return pages and ("%d spare"):format(pages) or M.word(row)
+end
+
 function M.mark(row)
     return row and MARKS[empty_pages(row) and "spare" or row.state] or " "
 end

@@ -248,7 +248,7 @@ local function draw_row(model, ui, grid, area, layout, class)
     end
     local state_x, pages_x, evictions_x = places_of(layout)
     if state_x then
-        grid:text(y, x + state_x, class_state.style(row), class_state.word(row))
+        grid:text(y, x + state_x, class_state.style(row), class_state.short_words(row))
     end
     local function draw_trend(trend_x, series)
         grid:graph(cells.area(y, x + trend_x, 1, layout.trend_width), cells.GRAPH, series, 0)

@@ -8,6 +8,7 @@ local explain = require "slate.facts.explain"
 local figure = require "slate.console.figure"
 local fleet_table = require "slate.console.draw.fleet_table"
 local keys = require "slate.console.keys"
+local settings_shown = require "slate.facts.settings_shown"
 local view_list = require "slate.console.view_list"
 
 local M = {}
@@ -23,8 +24,10 @@ M.WORDS = {
     { name = "server", help = "open a server of the fleet", command = "open_server" },
     { name = "explain", help = "what a figure, a state or a setting means", command = "explain" },
 }
--- More names of views, by their commands.
-local ALSO <const> = { view_hotkeys = "keys, hot", view_events = "log", view_tune = "settings, config" }
+-- More names, by the command of a key or the name of a setting.
+local ALSO <const> = { view_hotkeys = "keys, hot", view_events = "log", view_tune = "settings, config",
+    move_pages = "rebalance", maxbytes = "memory limit, mem", policy = "eviction policy",
+    view_latency = "round trips" }
 local IS_WORD, REPLACED <const> = {}, { palette = true }
 for _, word in ipairs(M.WORDS) do
     IS_WORD[word.name] = true
@@ -33,7 +36,8 @@ for _, word in ipairs(M.WORDS) do
     end
 end
 
--- How well a choice fits the typed words, in any order, without regard to case.
+-- How well a choice fits the typed words, in any order, without regard to case. While no word is typed, columns to sort
+-- by and explanations stand IN_HELP further behind, but an explanation of just this name stands before words within.
 local BEGINS <const>, IN_NAME <const>, IN_HELP <const> = 1, 2, 3
 
 --- The word that begins a line, and the text after it and a blank; nil: it has none.
@@ -61,14 +65,15 @@ local function fit_of(typed, name, help)
     return fit
 end
 
--- Adds the line "BEFORE NAME AFTER" when its name or help fits. after: " " or ">" if the line goes on.
-local function add(choices, before, name, after, help, command)
-    local also = ALSO[command] or ""
+-- Adds the line "BEFORE NAME AFTER" when its name or help fits. after: " " or ">" if the line goes on; behind: added to
+-- the fit (optional).
+local function add(choices, before, name, after, help, command, behind)
+    local also = ALSO[command or name] or ""
     local fit = #choices.typed > 1 and (", " .. also):find(", " .. choices.typed:lower(), 1, true) and BEGINS
         or fit_of(choices.typed, name, help)
     if fit then
-        choices[#choices + 1] = { line = before .. name .. after, help = help, command = command, fit = fit,
-            place = #choices, goes_on = after ~= "" }
+        choices[#choices + 1] = { line = before .. name .. after, help = help, command = command,
+            fit = fit + (behind or 0), place = #choices, goes_on = after ~= "" }
     end
 end
 
@@ -106,16 +111,12 @@ function M.class_of(ui)
     return id and id > 0 and id or nil
 end
 
-local function add_columns(choices, _, ui)
+local function add_columns(choices, _, ui, is_behind_word)
     local _, view = view_list.current(ui)
-    if view == "fleet" then
-        for _, column in ipairs(fleet_table.COLUMNS) do
-            add(choices, "sort ", column.head, "", column.meaning)
-        end
-        return
-    end
-    for _, column in ipairs(class_columns.LIST) do
-        add(choices, "sort ", column.name, "", column.meaning)
+    local is_fleet = view == "fleet"
+    for _, column in ipairs(is_fleet and fleet_table.COLUMNS or class_columns.LIST) do
+        add(choices, "sort ", is_fleet and column.head or column.name, "", column.meaning, nil,
+            not is_behind_word and IN_HELP or 0)
     end
 end
 
@@ -158,7 +159,8 @@ local function add_values(choices, row, value, help)
     end
     for choice in row.choices:gmatch("[^|]+") do
         if choice:lower():sub(1, #value) == value:lower() then
-            add(choices, before, choice, "", help)
+            local words = settings_shown.value_words(row.name, choice)
+            add(choices, before, choice, "", words ~= "" and words or help)
         end
     end
     choices.typed = typed
@@ -191,19 +193,21 @@ local function add_servers(choices, frame)
     end
 end
 
--- Adds the explanations with a name that fits, by the name that fits best; behind the word, also those whose text fits.
+-- Adds the explanations with a name that fits, by the name that fits best: just this name is one of what can be done.
+-- Behind the word, also those whose text fits.
 local function add_topics(choices, _, _, is_behind_word)
     for _, entry in ipairs(explain.entries()) do
-        local best, fit
+        local best, fit, is_named
         for _, name in ipairs({ entry.term, table.unpack(entry.also) }) do
             local found = fit_of(choices.typed, name, is_behind_word and entry.meaning or "")
-            if found and (not fit or found < fit) then
-                best, fit = name, found
+            local is_same = name:lower() == choices.typed:lower()
+            if found and (not fit or found < fit or is_same and (not is_named or name == choices.typed)) then
+                best, fit, is_named = name, found, is_same
             end
         end
         if best then
-            choices[#choices + 1] = { line = "explain " .. best, help = entry.meaning, fit = IN_HELP + fit,
-                place = #choices } -- behind all that can be done
+            choices[#choices + 1] = { line = "explain " .. best, help = entry.meaning,
+                fit = is_named and BEGINS or IN_HELP + fit, place = #choices }
         end
     end
 end
@@ -219,8 +223,8 @@ end
 
 -- By a word: adds its arguments that fit.
 local ARGUMENTS <const> = {
-    sort = add_columns, filter = add_filter, window = add_windows, theme = add_themes, class = add_classes,
-    server = add_servers,
+    filter = add_filter, window = add_windows, theme = add_themes, class = add_classes, server = add_servers,
+    sort = function(choices, frame, ui) add_columns(choices, frame, ui, true) end,
     set = function(choices, frame, ui) add_settings(choices, frame, ui, true) end,
     explain = function(choices, frame, ui) add_topics(choices, frame, ui, true) end,
 }
