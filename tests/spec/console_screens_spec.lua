@@ -83,6 +83,19 @@ describe("a screen", function()
         shows_after("z", "3 classes by EV/s")
     end)
 
+    it("has the class under the cursor in Overview also below a message of three lines", function()
+        local model, ui, grid = screens.look("slated-0.1", 0), view_list.ui(), cells.new(80, 24, false)
+        local said = screens.frame(model, { message = ("a page moved "):rep(18) })
+        for _, key in ipairs({ "end", "up" }) do
+            screen.draw(said, ui, grid)
+            view_list.current(ui).command(said, ui, keys.command(key, "overview"))
+            screen.draw(said, ui, grid)
+            local shown = screens.text(grid)
+            assert.truthy(shown:find((">%2d "):format(ui.classes.cursor), 1, true), shown)
+            assert.truthy(shown:find("more: press 2", 1, true), shown)
+        end
+    end)
+
     it("with help, and with a review, is as it was reviewed", function()
         compare("help", function(ui) ui.help.is_open = true end)
         compare("review", function(ui) review.open(ui, propose.move(frame, 12, 4).plan) end)

@@ -151,9 +151,13 @@ end
 
 -- the operator's line -----------------------------------------------------------------------------
 
+local function message_rows(text, width)
+    return math.min(cells.rows_of(text, width), MESSAGE_ROWS)
+end
+
 -- Draws a message, never cut: an outcome of a change may need lines above the first.
 local function draw_wrapped(grid, text)
-    local rows = math.min(cells.rows_of(text, grid.width), MESSAGE_ROWS)
+    local rows = message_rows(text, grid.width)
     local area = cells.area(grid.height - 1 - rows, 0, rows, grid.width)
     grid:fill(area, " ", cells.PLAIN)
     grid:paragraph(area, cells.STRONG, text)
@@ -249,7 +253,9 @@ function M.draw(frame, ui, grid)
     local view, name = view_list.current(ui)
     draw_title(frame, name == "fleet" or name == "events" and view.is_of_fleet(frame, ui), grid)
     draw_tabs(ui, grid)
-    local area = cells.area(2, 0, grid.height - 4, grid.width)
+    local message = frame.message ~= "" and frame.message or frame.under_way
+    local rows = message ~= "" and not typed_line(ui) and message_rows(message, grid.width) or 1
+    local area = cells.area(2, 0, grid.height - 3 - rows, grid.width)
     view.draw(frame, ui, grid, area)
     if name ~= "events" and name ~= "fleet" and require("slate.console.health").is_stale(frame) then
         grid:dim(area) -- so that nobody takes old figures for current ones; the title says so, too
