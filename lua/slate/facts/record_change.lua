@@ -86,6 +86,28 @@ end
 
 local HEAD <const> = { "server", "version", "slated", "role", "store" }
 
+-- True if a part of a snapshot has the keys of a layout, numbers where it has numbers, and the same texts.
+local function part_fits(kinds, count, part)
+    for key, value in next, part do
+        local kind = kinds[key]
+        if kind ~= (type(value) == "number" and NUMBER or value) then
+            return false
+        end
+        count = count - 1
+    end
+    return count == 0
+end
+
+local function part_layout(part, is_top)
+    local keys, kinds, count = {}, {}, 0
+    for _, key in ipairs(keys_of(part, is_top)) do
+        local is_number = type(part[key]) == "number"
+        keys[#keys + 1] = is_number and key or nil
+        kinds[key], count = is_number and NUMBER or part[key], count + (part[key] ~= nil and 1 or 0)
+    end
+    return { keys = keys, kinds = kinds, count = count }
+end
+
 --- The layout of a snapshot: what must stay the same while lines can have changes alone, which are all fields except
 -- the values of numbers.
 function M.layout(one)
@@ -94,13 +116,9 @@ function M.layout(one)
         layout.head[i] = one[name] or false
     end
     for i, part in ipairs(parts_of(one)) do
-        local keys, kinds, count = {}, {}, 0
-        for _, key in ipairs(keys_of(part, i == 1)) do
-            local is_number = type(part[key]) == "number"
-            keys[#keys + 1] = is_number and key or nil
-            kinds[key], count = is_number and NUMBER or part[key], count + (part[key] ~= nil and 1 or 0)
-        end
-        layout[i] = { keys = keys, kinds = kinds, count = count }
+        local last = layout[i - 1] -- nearly all classes have the same keys
+        local is_same = i > 4 and part_fits(last.kinds, last.count, part)
+        layout[i] = is_same and last or part_layout(part, i == 1)
     end
     return layout
 end
@@ -120,18 +138,6 @@ function M.blank(layout)
         end
     end
     return one
-end
-
--- True if a part of a snapshot has the keys of a layout, numbers where it has numbers, and the same texts.
-local function part_fits(kinds, count, part)
-    for key, value in next, part do
-        local kind = kinds[key]
-        if kind ~= (type(value) == "number" and NUMBER or value) then
-            return false
-        end
-        count = count - 1
-    end
-    return count == 0
 end
 
 --- True if a snapshot has a layout. parts: of parts_of.
