@@ -293,4 +293,14 @@ describe("slatectl set --dry-run", function()
         assert.matches("^hit ratio 80.0%% → 90.0%%", change.expects)
         assert.is_nil(change.caution)
     end)
+
+    it("promises a gain if it brings hits or may bring none, and none if it may cost some", function()
+        for _, case in ipairs({ { 0.01, 0.002, 0.03, "gain" }, { 0.069, 0, 0.199, "gain" },
+            { 0.069, -0.0004, 0.2, "gain" }, { 0.069, -0.001, 0.199, "unsure" }, { 0.0004, 0, 0.2, "unsure" },
+            { 0, 0, 0, "unsure" },
+            { -0.02, -0.03, -0.01, "loss" } }) do
+            local made = { hit_ratio_change = case[1], least = case[2], most = case[3] }
+            assert.equal(case[4], require("slate.judge.verdict").promise(made), case[1])
+        end
+    end)
 end)

@@ -178,7 +178,7 @@ for _, kind in ipairs(server.both()) do
             local text = ctl.succeed("fit 100 600000 2000000 --interval 20ms")
             assert.truthy(text:find("chained: over any chunk\n.*over item_size_max, 1 MiB\n"), text)
             for line in text:gmatch("[^\n]+") do assert.is_true(#line <= 80, line) end
-            assert.same({ 64, 64 }, { (ctl.run("fit")), (ctl.run("fit 12k")) })
+            assert.same({ 64, 64 }, { (ctl.run("fit")), (ctl.run("fit 12x")) })
         end)
 
         it("reads a bounded dump of keys and chooses among them", function()

@@ -203,9 +203,16 @@ function M.sum(list)
     return sum
 end
 
---- The promise of a prediction: "gain" or "loss" if the least and the most leave no doubt, else "unsure".
+-- As words have it: in tenths of a point.
+local function tenths(ratio)
+    return (ratio * 1000 + 0.5) // 1
+end
+
+--- The promise of a prediction: "gain" or "loss" if the least and the most leave no doubt, else "unsure". A gain is
+-- also one that should bring hits and costs none, as from a class whose items nobody reads: its least is 0.
 function M.promise(made)
-    return made.least > 0 and "gain" or made.most < 0 and "loss" or "unsure"
+    local is_free = tenths(made.least) >= 0 and tenths(made.hit_ratio_change) > 0
+    return (made.least > 0 or is_free) and "gain" or made.most < 0 and "loss" or "unsure"
 end
 
 local DOUBTS <const> = { gain = "", loss = ": it costs hits", unsure = ": gain not certain",
