@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Changes of slatetop to one server, over a connection with given replies, and their record in a real file. The rules
 -- of changes, undo and trials are tested in lua_acting_spec.
-local world = require "support.world" -- its interpreter has slate.console.files
+require "support.world" -- its interpreter has slate.console.files
 local now_s = 1000
 package.loaded["slate.base.clock"] = {
     steady_s = function() return now_s end, time_s = function() return now_s end, sleep = coroutine.yield,
@@ -21,7 +21,8 @@ local numbered = 0
 local function console(fixture)
     numbered = numbered + 1
     local one = { model = screens.model(fixture or "memcached-1.6.18"), sent = {}, verbosity = "0", queue = {},
-        path = ("%s/console_changes/%d/%d/audit.log"):format(FOLDER, world.seed, numbered) }
+        path = ("%s/console_changes/%d/audit.log"):format(FOLDER, numbered) }
+    os.remove(one.path) -- of the run before, with another seed
     local replies = screens.replies((fixture or "memcached-1.6.18") .. "-second")
     one.changes = changes.new(one.model, one.path)
     one.connection = { generation = 1, is_up = function() return not one.is_down end, flush = function() end,
