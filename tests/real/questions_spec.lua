@@ -119,7 +119,7 @@ describe("a question of an operator", function()
         local load = ("%s --server %s --conns 2 --seed 3 --verify none "):format(LOAD, one.address)
         assert(os.execute(load .. "--insert --requests 0 --sizes u40,200 --keys 200000 --key-prefix old- "
             .. ">/dev/null 2>&1"))
-        local pipe = io.popen(load .. "--sizes u1000,1800 --keys 20000 --dist zipf:0.9 --rate 4000 --fill-on-miss "
+        local pipe = io.popen(load .. "--sizes u1000,1800 --keys 20000 --dist zipf:0.9 --rate 1000 --fill-on-miss "
             .. "--duration 3600 >/dev/null 2>&1 & echo $!")
         pid = pipe:read("l")
         pipe:close()
