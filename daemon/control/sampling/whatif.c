@@ -221,6 +221,18 @@ static bool whatif_has_classes(const struct whatif *w) {
     return shadow_has_classes(w->shadow, &classes);
 }
 
+/* One request in how many is noted, after a second in which so many keys were. It rises at once,
+ * because each noted key costs a worker time, and falls by halves. */
+static uint32_t whatif_key_every(uint32_t every, uint64_t keys) {
+    if (keys < KEYS_A_S / 2 && every > KEY_EVERY_MIN) {
+        return every / 2;
+    }
+    for (; keys > 2 * KEYS_A_S && every < KEY_EVERY_MAX; keys /= 2) {
+        every *= 2;
+    }
+    return every;
+}
+
 static void whatif_each_second(struct whatif *w, uint64_t now_us) {
     if (now_us < w->second_us) {
         return;
@@ -230,11 +242,7 @@ static void whatif_each_second(struct whatif *w, uint64_t now_us) {
     if (w->second_us != 0) {
         whatif_raise_rate(w);
     }
-    if (w->keys > 2 * KEYS_A_S && every < KEY_EVERY_MAX) {
-        w->key_every *= 2;
-    } else if (w->keys < KEYS_A_S / 2 && every > KEY_EVERY_MIN) {
-        w->key_every /= 2;
-    }
+    w->key_every = whatif_key_every(every, w->keys);
     if (steps != w->steps || every != w->key_every || w->running != cache_policy(w->cache) ||
         !whatif_has_classes(w)) {
         whatif_settle_rate(w);

@@ -135,6 +135,27 @@ TEST(test_off_costs_nothing) {
     end(&s);
 }
 
+/* Each noted key costs a worker time: after a rest a burst is noted no longer than for one second. */
+TEST(test_a_second_of_many_noted_keys_has_the_next_note_some_thousand) {
+    enum { NOTED = 20000, A_TURN = 20, LEAST_EVERY = NOTED / 2000 };
+    struct setup s = fresh(&evict_s3fifo, 0.001, false);
+    char name[64];
+    struct key key = fixture_key(name, 1);
+    while (cache_sample_key_every(s.cache) > 1) {
+        tend(&s, CLOCK_SECOND_US);
+    }
+    for (unsigned i = 0; i < NOTED / A_TURN; i++) {
+        for (unsigned k = 0; k < A_TURN; k++) {
+            cache_sample_key(s.ct, &key, 1, 0);
+        }
+        tend(&s, 1);
+    }
+    is(cache_sample_key_every(s.cache), 1, "at rest every key is noted");
+    tend(&s, CLOCK_SECOND_US);
+    ok(cache_sample_key_every(s.cache) >= LEAST_EVERY, "and after %d one in %u", NOTED, cache_sample_key_every(s.cache));
+    end(&s);
+}
+
 /* With other numbers of its policy the cache is another one, without any counts yet. */
 TEST(test_a_hit_ratio_is_reported_once_counted) {
     struct setup s = fresh(&evict_s3fifo, 1, false);
