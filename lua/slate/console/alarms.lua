@@ -45,7 +45,8 @@ function Alarms:follow(model)
     for id, row in pairs(model.rows) do
         local starves = row.state == "starving"
         gone[id] = nil
-        if (starves or self.states[id]) and turns(self, id, starves, now_s) then
+        local is_known = row.state ~= "measuring" -- pages moved, so nobody knows whether the class still starves
+        if is_known and (starves or self.states[id]) and turns(self, id, starves, now_s) then
             model:note("alarm", wall_s, ("class %d %s"):format(id, starves and "starves" or "starves no more"))
         end
     end
