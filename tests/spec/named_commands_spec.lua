@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Every command and option named in the library's texts and in the explanations exists.
 local server = require "support.server"
-local cli = require "slate.cli.main"
+local cli = require "slate.cli.command_line"
 
 -- Words after "slatectl" in sentences about slatectl.
 local PROSE <const> = { reached = true, reads = true, refuses = true, names = true, says = true, tells = true,

@@ -33,7 +33,7 @@ describe("slatectl without a server", function()
         assert.equal(0, code)
         assert.truthy(out:find("^slatectl %d+%.%d+%.%d+\n$"), out)
         assert.equal(0, (ctl.run("--version")))
-        for _, row in ipairs(require("slate.cli.main").COMMANDS) do
+        for _, row in ipairs(require("slate.cli.command_line").COMMANDS) do
             local help_code, text = ctl.run("help " .. row.name)
             assert.equal(0, help_code, row.name)
             assert.truthy(text:find("Usage: slatectl " .. row.name, 1, true))
@@ -193,7 +193,7 @@ describe("slatectl without a server", function()
     end)
 
     it("documents every command, option and exit code in the manual", function()
-        local cli = require "slate.cli.main"
+        local cli = require "slate.cli.command_line"
         for _, row in ipairs(cli.COMMANDS) do
             assert.truthy(MANUAL:find("\n.It Xo\n.Cm " .. row.name, 1, true)
                 or MANUAL:find("\n.It Cm " .. row.name, 1, true), row.name)

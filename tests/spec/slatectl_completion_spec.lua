@@ -43,7 +43,7 @@ describe("slatectl completion words", function()
     end)
 
     it("knows every command, and those that begin as the last word does", function()
-        for _, row in ipairs(require("slate.cli.main").COMMANDS) do
+        for _, row in ipairs(require("slate.cli.command_line").COMMANDS) do
             holds("slatectl ''", row.name)
         end
         assert.same({ "move", "moves" }, words("slatectl mov"))

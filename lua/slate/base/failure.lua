@@ -6,7 +6,7 @@
 local M = {}
 
 --- Returns its arguments unchanged. If the first is nil or false, the command ends with the second and the third, a
--- message and a code of slate.cli.main. A missing message is a mistake of the caller.
+-- message and a code of slate.cli.command_line. A missing message is a mistake of the caller.
 function M.must(answer, message, code, ...)
     if not answer then
         assert(message, "an answer is missing, and so is the reason")

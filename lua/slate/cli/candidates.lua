@@ -164,7 +164,7 @@ end
 VALUES.ADDRESS = VALUES.SERVER
 
 function VALUES.COMMAND()
-    return each(require("slate.cli.main").COMMANDS, function(one) return row(one.name, one.summary) end)
+    return each(require("slate.cli.command_line").COMMANDS, function(one) return row(one.name, one.summary) end)
 end
 
 function VALUES.TERM()
@@ -243,7 +243,7 @@ end
 -- The second words of commands in two words that begin with this one: "warm" of fleet-warm.
 local function second_words(first)
     local rows = {}
-    for _, one in ipairs(require("slate.cli.main").COMMANDS) do
+    for _, one in ipairs(require("slate.cli.command_line").COMMANDS) do
         local second = one.name:match("^" .. first:gsub("%p", "%%%0") .. "%-(.+)$")
         rows[#rows + 1] = second and row(second, one.summary) or nil
     end
@@ -254,7 +254,7 @@ local of_described
 
 -- For slatectl: splits the words into the last word and those before it, and completes the last.
 local function of_slatectl(context, words)
-    local main = require "slate.cli.main"
+    local main = require "slate.cli.command_line"
     local last = words[#words] or ""
     local before = main.join_names(table.move(words, 1, #words - 1, 1, {}))
     local at = main.find_command(before)

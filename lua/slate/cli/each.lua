@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- One command on many servers: it runs on all at once, and prints their outputs in the order of the servers.
+local command_line = require "slate.cli.command_line"
 local caught = require("slate.base.failure").caught
 
 local M = {}
@@ -46,7 +47,7 @@ function M.run(command, parsed, servers, options)
         context:flush()
         if not exit_code then
             context:print_note(tostring(result[2]))
-            exit_code = require("slate.cli.main").EXIT[result[3]] or require("slate.cli.main").EXIT.internal
+            exit_code = command_line.EXIT[result[3]] or command_line.EXIT.internal
         end
         worst = math.max(worst, exit_code)
     end

@@ -69,7 +69,7 @@ function M.commands(program, grid, processes)
     return commands
 end
 
--- Exit statuses of slated as codes of slate.cli.main.
+-- Exit statuses of slated as codes of slate.cli.command_line.
 local CODES <const> = { [64] = "usage", [65] = "form", [66] = "input", [71] = "internal" }
 
 -- Reads the output of one process to its end, and adds its rows. Returns its standard error, and on failure a code.

@@ -99,7 +99,7 @@ local function exit_code(result)
     if result.state == "moved" or result.state == "accepted" and not result.why then
         return 0
     end
-    return require("slate.cli.main").EXIT[result.code or "no"]
+    return require("slate.cli.command_line").EXIT[result.code or "no"]
 end
 
 function M.run(context, parsed)

@@ -45,7 +45,7 @@ local function is_no_command(members)
     end
     local found, problem = require("slate.wire.resolver").WAYS.addresses(word)
     local names = {}
-    for _, row in ipairs(found and {} or require("slate.cli.main").COMMANDS) do
+    for _, row in ipairs(found and {} or require("slate.cli.command_line").COMMANDS) do
         names[#names + 1] = row.name:match("^fleet%-(.*)")
     end
     return found and true, ("'%s' is no sub-command of fleet, which are %s; and no server of that name is found: %s")

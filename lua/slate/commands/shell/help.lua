@@ -16,14 +16,14 @@ end
 
 local function rows_as_json()
     local list = {}
-    for i, row in ipairs(require("slate.cli.main").COMMANDS) do
+    for i, row in ipairs(require("slate.cli.command_line").COMMANDS) do
         list[i] = { name = row.name, summary = row.summary }
     end
     return list
 end
 
 function M.run(context, parsed)
-    local cli = require "slate.cli.main"
+    local cli = require "slate.cli.command_line"
     if context.json then
         context:out_json("slate/help/1", { commands = rows_as_json() })
         return 0
