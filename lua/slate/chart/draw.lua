@@ -13,6 +13,7 @@
 -- axis of time has start_s (the time of its 0) and unit_s. The modules of slate.chart.kinds make figures, each with
 -- figure(list of snapshots) -> figure, or nil and a message.
 local failure = require "slate.base.failure"
+local files = require "slate.base.files"
 local gnuplot = require "slate.chart.gnuplot"
 local shell = require "slate.base.shell"
 local units = require "slate.base.units"
@@ -77,7 +78,7 @@ end
 function M.write(figure, path, options)
     failure.wants_table(options, 'chart.write(figure, path, options) wants { terminal = "png" }')
     if options.terminal == "html" then -- gnuplot's SVG has neither values under the pointer nor a dark style
-        return require("slate.chart.picture").write_file(path, require("slate.chart.html_panels").page(figure))
+        return files.write(path, require("slate.chart.html_panels").page(figure))
     end
     local terminal = options.terminal
     local ok, message, code = M.run(gnuplot.script(figure, {
@@ -98,13 +99,29 @@ end
 
 local TERMINALS <const> = { png = "png", svg = "svg", html = "html", txt = "text" }
 
---- The chart format by the ending of a file's name, or nil and a message.
+--- The chart format by the ending of a file's name; or nil, message, code.
 function M.terminal_for(path)
     local terminal = TERMINALS[(path:match("%.(%w+)$") or ""):lower()]
     if terminal then
         return terminal
     end
-    return nil, ("%s: a chart is written as .png, .svg, .html or .txt"):format(path)
+    return nil, ("%s: a chart is written as .png, .svg, .html or .txt"):format(path), "usage"
+end
+
+--- Replaces a file by a figure, once the figure is drawn whole, in the format of the file's name. options: width and
+-- height, as for M.write or slate.chart.text. Returns true, or nil, message, code.
+function M.save(figure, path, options)
+    local terminal = M.terminal_for(path)
+    if terminal == "text" then
+        return files.save(path, M.text(figure, options))
+    end
+    return files.replace(path, function(unfinished)
+        local ok, message, code = files.write(unfinished, "") -- reports why a write fails, as gnuplot would not
+        if not ok then
+            return nil, message, code
+        end
+        return M.write(figure, unfinished, { terminal = terminal, width = options.width, height = options.height })
+    end)
 end
 
 --- A figure of curves over a size, one for each name, in the given order.

@@ -117,11 +117,7 @@ function M.run(context, parsed)
         context:out(text)
         return 0
     end
-    local file, problem = io.open(parsed.output, "w")
-    local ok = file and file:write(text)
-    if not (ok and file:close()) then
-        return nil, "cannot write " .. (problem or parsed.output), "output"
-    end
+    must(require("slate.base.files").write(parsed.output, text))
     for _, step in ipairs(list) do
         context:print_note(steps.words(step) .. (step.predicted and "; " .. step.predicted or ""))
     end

@@ -148,15 +148,12 @@ local function draw(context, curve, class, path)
             points = misses_of(curve.sizes, function(size) return bytes_of(curve, size) end) }
     end
     local chart = require "slate.chart.draw"
-    return require("slate.chart.picture").save(path, chart.curves(series), { terminal = chart.terminal_for(path) })
+    return chart.save(chart.curves(series), path, {})
 end
 
 function M.run(context, parsed)
     if parsed.output then
-        local known, problem = require("slate.chart.draw").terminal_for(parsed.output)
-        if not known then
-            return nil, problem, "usage"
-        end
+        must(require("slate.chart.draw").terminal_for(parsed.output))
     end
     local client = must(context:connect())
     local curve, message, code = sampled.curve(client, parsed.class)

@@ -91,13 +91,10 @@ local function check(parsed)
     if parsed.objects and parsed.memory then
         return nil, "--memory and --objects exclude each other", "usage"
     elseif parsed.output then
-        local terminal, problem = require("slate.chart.draw").terminal_for(parsed.output)
-        if not terminal then
-            return nil, problem, "usage"
-        elseif not (parsed.objects or parsed.memory or DEFAULT_MEMORY):find(",", 1, true) then
+        must(require("slate.chart.draw").terminal_for(parsed.output))
+        if not (parsed.objects or parsed.memory or DEFAULT_MEMORY):find(",", 1, true) then
             return nil, "a chart needs at least two sizes", "usage"
         end
-        return terminal
     end
     return true
 end
@@ -161,18 +158,17 @@ local function cold_note(rows)
     end
 end
 
-local function draw(rows, parsed, terminal)
-    local figure = require("slate.chart.draw").curves({
+local function draw(rows, parsed)
+    local chart = require "slate.chart.draw"
+    local figure = chart.curves({
         title = "Miss ratio, " .. rows[1].trace:match("[^/]*$"), curves = simulate.curves(rows), y_label = "miss ratio",
         x_label = rows[1].objects and "objects" or "memory", in_bytes = not rows[1].objects,
     })
-    return require("slate.chart.picture").save(parsed.output, figure, {
-        terminal = terminal, width = parsed.width, height = parsed.height,
-    })
+    return chart.save(figure, parsed.output, { width = parsed.width, height = parsed.height })
 end
 
 function M.run(context, parsed)
-    local terminal = must(check(parsed))
+    must(check(parsed))
     local program = context.bin_dir .. "/slated"
     local known = must(simulate.describe(program))
     local default = known.policy
@@ -190,7 +186,7 @@ function M.run(context, parsed)
         out_table(context, rows, baselines)
     end
     if parsed.output then
-        must(draw(rows, parsed, terminal))
+        must(draw(rows, parsed))
     end
     return 0
 end

@@ -2,7 +2,6 @@
 --- slatectl chart KIND FILE... | --live: a recording or the live server as a picture, or as text.
 local chart = require "slate.chart.draw"
 local must = require("slate.base.failure").must
-local picture = require "slate.chart.picture"
 local units = require "slate.base.units"
 
 local M = {}
@@ -39,16 +38,10 @@ local function draw_text(context, figure, options)
 end
 
 local function drawing_options(context, parsed)
-    local terminal = "text"
+    local options = { width = parsed.width, height = parsed.height }
     if parsed.output then
-        local known, problem = chart.terminal_for(parsed.output)
-        if not known then
-            return nil, problem, "usage"
-        end
-        terminal = known
-    end
-    local options = { terminal = terminal, width = parsed.width, height = parsed.height }
-    if terminal == "text" and not parsed.output and context:is_terminal(1) then
+        must(chart.terminal_for(parsed.output))
+    elseif context:is_terminal(1) then
         local columns, rows = context:terminal_size()
         options.width = options.width or columns
         options.height = options.height or rows and rows - 2
@@ -101,7 +94,7 @@ local function sample(context, parsed, on_sample)
 end
 
 local function live(context, parsed, options)
-    local repaint = options.terminal == "text" and not parsed.output and not context.json and context:is_terminal(1)
+    local repaint = not parsed.output and not context.json and context:is_terminal(1)
     return sample(context, parsed, function(list)
         local figure = repaint and figure_of(parsed.kind, list)
         if figure then
@@ -135,7 +128,7 @@ function M.run(context, parsed)
     elseif #context.servers > 1 and parsed.kind ~= "fleet" then
         return nil, "only a chart of a fleet takes several servers", "usage"
     end
-    local options = must(drawing_options(context, parsed))
+    local options = drawing_options(context, parsed)
     local list, histogram
     if parsed.live then
         list, histogram = live(context, parsed, options)
@@ -147,7 +140,7 @@ function M.run(context, parsed)
         return nil, message, "no"
     end
     if parsed.output then
-        must(picture.save(parsed.output, figure, options))
+        must(chart.save(figure, parsed.output, options))
     elseif not context.json then
         draw_text(context, figure, options)
     end

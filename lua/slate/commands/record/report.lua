@@ -215,7 +215,7 @@ function M.run(context, parsed)
     if not parsed.output then
         context:out(page)
     else
-        must(require("slate.chart.picture").save_text(parsed.output, page))
+        must(require("slate.base.files").save(parsed.output, page))
     end
     local findings = 0
     for _, story in ipairs(stories) do
