@@ -8,6 +8,7 @@ local view = require "slate.judge.view"
 local dkjson = require "dkjson"
 local doctor = require "slate.judge.doctor"
 local incident = require "slate.judge.incident"
+local incident_words = require "slate.judge.incident_words"
 local recordings = require "support.recordings"
 local server = require "support.server"
 local snapshots = require "support.snapshots"
@@ -183,7 +184,7 @@ describe("the last seconds of a server, against the time before", function()
                 return i >= 10 and { uptime = i - 8, pid = 2, gets = gets, hits = 0 } or nil
             end)
         end
-        assert.equal("the server restarted and lost 70 items", incident.title(restarted(3):lately("restart")))
+        assert.equal("the server restarted and lost 70 items", incident_words.title(restarted(3):lately("restart")))
         assert.is_nil(restarted(3):fell())
         assert.truthy(restarted(300):lately("restart"))
         assert.is_nil(restarted(301):lately("restart"))

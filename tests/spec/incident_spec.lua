@@ -5,6 +5,7 @@ local attention = require "slate.judge.attention"
 local doctor = require "slate.judge.doctor"
 local history = require "slate.judge.history"
 local incident = require "slate.judge.incident"
+local incident_words = require "slate.judge.incident_words"
 local record = require "slate.facts.record"
 local record_line = require "slate.facts.record_line"
 local snapshots = require "support.snapshots"
@@ -82,7 +83,7 @@ end
 local function words(watch)
     local list = {}
     for i, one in ipairs(watch.list) do
-        list[i] = incident.words(one)
+        list[i] = incident_words.what(one)
     end
     return table.concat(list, "; ")
 end
@@ -258,7 +259,7 @@ describe("incidents", function()
         assert.truthy(news[2][2]:find("^requests fell from 2%d%d%d to %d+ a second, after the restart$"), news[2][2])
         assert.equal(1, #watch.list, words(watch))
         assert.truthy(words(watch):find("^the server restarted .*; requests fell from 2%d%d%d to %d+ a second$"))
-        assert.equal("find the reason in its log or in the system's log", incident.todo(watch.list[1]))
+        assert.equal("find the reason in its log or in the system's log", incident_words.todo(watch.list[1]))
         assert.near(0.77 * 1900 * 50, watch.list[1].cost_hits, 8000)
     end)
 
@@ -314,7 +315,8 @@ describe("incidents", function()
             local one = watch.list[1] or {}
             assert.equal(name, one.name)
             assert.truthy(words(watch):find(": the memory limit was lowered from 64 MiB to 8 MiB", 1, true))
-            assert.equal("take the memory back if its hits are missed: slatectl set maxbytes=64", incident.todo(one))
+            assert.equal("take the memory back if its hits are missed: slatectl set maxbytes=64",
+                incident_words.todo(one))
         end
     end)
 

@@ -7,7 +7,7 @@
 --
 -- The checks of the server stand here, those of its memory and storage in slate.judge.checks.
 local faults = require "slate.facts.faults"
-local incident = require "slate.judge.incident"
+local incident_words = require "slate.judge.incident_words"
 local limits = require "slate.judge.thresholds"
 local moves = require "slate.facts.moves"
 local relief = require "slate.judge.relief"
@@ -55,9 +55,9 @@ for name, term in pairs({ restart = "uptime", flush = false, stall = false, item
         local one = lately_happened(about, name)
         local is_own = one and is_by_own_sizes(about, one)
         if one then
-            add(is_own and "note" or "warning", ("%s, %s ago"):format(incident.words(one),
-                units.age(about.now.time_s - one.to_s)), is_own and "nothing: slated fits its chunk sizes to the items "
-                .. "by itself (slab_geometry_auto); slatectl geometry shows it" or incident.todo(one), term or nil)
+            local what = ("%s, %s ago"):format(incident_words.what(one), units.age(about.now.time_s - one.to_s))
+            add(is_own and "note" or "warning", what, is_own and "nothing: slated fits its chunk sizes to the items by "
+                .. "itself (slab_geometry_auto); slatectl geometry shows it" or incident_words.todo(one), term or nil)
         end
     end
 end
@@ -72,7 +72,8 @@ function CHECKS.flush(about, add)
     local is_known = at_s and up_s and (about.general.cmd_flush or 0) > 0 -- else it is of an earlier start (-e)
     local ago_s = is_known and up_s + (about.now.slated and SLATED_EARLIER_S or MEMCACHED_EARLIER_S) - at_s
     if ago_s and ago_s >= 0 and ago_s <= limits.incident_shown_s and not lately_happened(about, "flush") then
-        add("warning", ("a client sent flush_all, %s ago"):format(units.age(ago_s)), incident.todo({ name = "flush" }))
+        local flush = { name = "flush" }
+        add("warning", ("%s, %s ago"):format(incident_words.title(flush), units.age(ago_s)), incident_words.todo(flush))
     end
     flush_seen(about, add)
 end
@@ -96,7 +97,7 @@ function CHECKS.traffic(about, add)
     local stopped = about.one.incidents and about.one.incidents:stopped()
     if stopped then
         add("warning", ("clients send no requests any more: none in %s, %s a second before"):format(
-            units.age(stopped.for_s), units.rate(stopped.was_per_s)), incident.todo({ name = "traffic" }), "ops")
+            units.age(stopped.for_s), units.rate(stopped.was_per_s)), incident_words.todo({ name = "traffic" }), "ops")
     end
 end
 

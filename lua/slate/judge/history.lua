@@ -3,7 +3,7 @@
 -- change made at its moment. Pure.
 local attention = require "slate.judge.attention"
 local doctor = require "slate.judge.doctor"
-local incident = require "slate.judge.incident"
+local incident_words = require "slate.judge.incident_words"
 local limits = require "slate.judge.thresholds"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
@@ -119,8 +119,8 @@ function M.of(list, findings_of, changes)
     end
     local first_s, history, is_incident = list[1].time_s, {}, {}
     for _, found in ipairs(one.incidents.list) do
-        local episode = { name = found.name, severity = "warning", what = incident.words(found),
-            todo = incident.todo(found), cost_hits = found.cost_hits and math.max(0, found.cost_hits),
+        local episode = { name = found.name, severity = "warning", what = incident_words.what(found),
+            todo = incident_words.todo(found), cost_hits = found.cost_hits and math.max(0, found.cost_hits),
             first_s = found.from_s - first_s, found_s = found.to_s - first_s,
             last_s = (found.ends_s or found.to_s) - first_s, is_incident = true }
         tie_to_change(episode, changes, first_s, found.cut)
@@ -176,7 +176,7 @@ end
 function M.about(episode)
     local parts, change = {}, episode.change
     if (episode.cost_hits or 0) >= 1 then
-        parts[1] = incident.cost_words(episode.cost_hits, episode.is_incident and "" or "about ")
+        parts[1] = incident_words.cost(episode.cost_hits, episode.is_incident and "" or "about ")
     end
     if change then
         parts[#parts + 1] = (change.is_of_start and "" or ("at the moment of %s: "):format(change.id

@@ -1,0 +1,246 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The course of a server's load: the steps between its snapshots in the last minute, what was usual in them, and
+-- whether hits, items or requests fell. A fall matters to clients, and is larger than the load's own spread
+-- (slate.judge.thresholds, incident_*). Pure; no I/O.
+--
+-- A step is { time_s (its end), seconds, and as far as they are known: gets, hits, requests, evictions (in the step),
+-- items, uptime_s (at its end), is_stall }.
+local limits = require "slate.judge.thresholds"
+
+local M = {}
+
+--- A sample this much early still ends a period: samples are never exactly on time.
+M.EARLY_S = 0.1
+
+local WINDOW_STEPS <const> = 10 -- steps until enough requests for a judgement have come,
+local WINDOWS <const> = 2 -- and the windows judged: from the first that has enough, a fall may begin within a step
+
+local Course = {}
+Course.__index = Course
+Course.__name = "slate.judge.course"
+
+--- A course without steps. Its field `last` is the last step.
+function M.new()
+    return setmetatable({ steps = {}, usual = {} }, Course)
+end
+
+--- Adds a step; those from more than a minute before are forgotten.
+function Course:add(step)
+    local steps = self.steps
+    steps[#steps + 1] = step
+    self.last, self.usual = step, {}
+    while #steps > limits.incident_samples_least + WINDOW_STEPS
+        and steps[1].time_s < step.time_s - limits.incident_base_s do
+        table.remove(steps, 1)
+    end
+end
+
+--- Marks the last step as a stall: its requests are counted already.
+function Course:mark_stall()
+    self.last.is_stall, self.usual = true, {}
+end
+
+-- The steps from `first` to `last` as one; a figure is nil unless each step has it.
+local function together(steps, first, last)
+    local whole = { seconds = 0, gets = 0, hits = 0, requests = 0, items = steps[last].items }
+    for i = first, last do
+        local step = steps[i]
+        whole.seconds, whole.gets = whole.seconds + step.seconds, whole.gets and step.gets and whole.gets + step.gets
+        whole.hits = whole.hits and step.hits and whole.hits + step.hits
+        whole.requests = whole.requests and step.requests and whole.requests + step.requests
+    end
+    return whole
+end
+
+--- The last `count` steps, or all, as one.
+function Course:lately(count)
+    return together(self.steps, math.max(1, #self.steps - (count or math.huge) + 1), #self.steps)
+end
+
+--- The evictions of the steps since a time.
+function Course:evictions_since(time_s)
+    local evictions = 0
+    for _, step in ipairs(self.steps) do
+        evictions = evictions + (step.time_s > time_s and step.evictions or 0)
+    end
+    return evictions
+end
+
+-- The number of the first of the last steps, less the `skipped` last ones, that are course_lately_s long.
+local function first_lately(self, skipped)
+    local first, seconds = #self.steps + 1 - skipped, 0
+    while first > 1 and seconds < limits.course_lately_s - M.EARLY_S do
+        first = first - 1
+        seconds = seconds + self.steps[first].seconds
+    end
+    return first
+end
+
+--- The last seconds as one step, and the time before: of the steps seen, if they are long enough, else `start`, all
+-- since the server's start by its counters. nil if too little is known.
+function Course:last_and_before(start)
+    local first = first_lately(self, 0)
+    local before = first > 1 and first <= #self.steps and together(self.steps, 1, first - 1)
+    before = before and before.seconds >= limits.course_before_s and before or start
+    if first <= #self.steps and before then
+        return together(self.steps, first, #self.steps), before
+    end
+end
+
+--- The hits a second in the seconds before the last step; nil if unknown.
+function Course:hits_per_s_before_last()
+    local first = first_lately(self, 1)
+    local before = first < #self.steps and together(self.steps, first, #self.steps - 1)
+    return before and before.hits and before.hits / before.seconds or nil
+end
+
+-- What was usual ----------------------------------------------------------------------------------------------
+
+-- The sums of values from which their mean and variance come.
+local function add_value(sums, value)
+    sums.count, sums.sum, sums.squares = sums.count + 1, sums.sum + value, sums.squares + value * value
+end
+
+local function variance_of(sums)
+    return math.max(0, sums.squares - sums.sum ^ 2 / sums.count) / (sums.count - 1)
+end
+
+local function no_values()
+    return { count = 0, sum = 0, squares = 0 }
+end
+
+local function add_step(sums, step)
+    sums.count, sums.seconds = sums.count + 1, sums.seconds + step.seconds
+    if step.items and step.items < sums.items then
+        sums.items = step.items
+    end
+    if step.requests then
+        sums.requests = sums.requests + step.requests
+        add_value(sums.rates, step.requests / step.seconds)
+    end
+    if step.hits and (step.gets or 0) > 0 then
+        sums.gets, sums.hits = sums.gets + step.gets, sums.hits + step.hits
+        add_value(sums.ratios, step.hits / step.gets)
+    end
+end
+
+-- What was usual, by sums over steps; nil if too little was seen.
+local function usual_of(sums)
+    local seconds = sums.seconds
+    if sums.count < limits.incident_samples_least or seconds < limits.course_before_s then
+        return nil
+    end
+    local usual = { reads = sums.gets, step_s = seconds / sums.count,
+        items = sums.items < math.huge and sums.items or nil }
+    if sums.rates.count >= limits.incident_samples_least then
+        usual.rate, usual.rate_variance = sums.requests / seconds, variance_of(sums.rates)
+    end
+    if sums.ratios.count >= limits.incident_samples_least then
+        usual.hit_ratio, usual.hits_per_s = sums.hits / sums.gets, sums.hits / seconds
+        usual.hit_variance = variance_of(sums.ratios)
+    end
+    return usual
+end
+
+-- What was usual before the last 0, 1, … WINDOW_STEPS steps, of the steps that began after since_s.
+local function usual_by_count(steps, since_s)
+    local sums = { count = 0, seconds = 0, items = math.huge, gets = 0, hits = 0, requests = 0,
+        rates = no_values(), ratios = no_values() }
+    local by_count = {}
+    for i, step in ipairs(steps) do
+        if not step.is_stall and step.time_s - step.seconds >= since_s then
+            add_step(sums, step)
+        end
+        by_count[#steps - i] = #steps - i <= WINDOW_STEPS and usual_of(sums) or nil
+    end
+    return by_count
+end
+
+--- What was usual before the last `count` steps, at most ten, of the steps that began after since_s, if given:
+-- { hit_ratio, hit_variance, reads, rate (requests a second), rate_variance, hits_per_s, items (the fewest), step_s
+-- (the mean step) }; nil if too little was seen.
+function Course:usual_before(count, since_s)
+    since_s = since_s or -math.huge
+    self.usual[since_s] = self.usual[since_s] or usual_by_count(self.steps, since_s)
+    return self.usual[since_s][count]
+end
+
+-- Falls ---------------------------------------------------------------------------------------------------------
+
+--- The least fall of a hit ratio that matters to clients.
+function M.least_fall(hit_ratio)
+    return math.min(limits.incident_hits_least_ratio, hit_ratio * limits.fall_to_ratio)
+end
+
+-- The error of the hit ratio of so many reads: by chance, or by the spread of the load if that is more.
+local function hits_error(usual, reads)
+    local ratio = (usual.hit_ratio * usual.reads + 1) / (usual.reads + 2) -- of 100 % of some reads no more is known
+    local chance = ratio * (1 - ratio)
+    return math.sqrt(math.max(chance / reads, usual.hit_variance) + chance / usual.reads)
+end
+
+-- Whether steps suffice for a judgement.
+local SUFFICES <const> = {
+    hits_fell = function(usual, whole)
+        return usual.hit_ratio and whole.hits and whole.gets >= limits.fall_reads_least
+    end,
+    traffic = function(usual, whole)
+        return usual.rate and whole.requests and usual.rate * whole.seconds >= limits.fall_reads_least
+    end,
+    items_fell = function(usual, whole) return usual.items and whole.items end,
+}
+
+-- Each falls(usual, whole), of steps that suffice: the figure before and now if it fell; else nil.
+local FALLS <const> = {
+    hits_fell = function(usual, whole)
+        local was, is = usual.hit_ratio, whole.hits / whole.gets
+        if was >= limits.fall_from_least_ratio and was - is > M.least_fall(was)
+            and was - is > limits.incident_errors_apart * hits_error(usual, whole.gets) then
+            return was, is
+        end
+    end,
+    traffic = function(usual, whole)
+        local was, is = usual.rate, whole.requests / whole.seconds
+        if is < was * limits.fall_to_ratio and was - is
+            > limits.incident_errors_apart * math.sqrt(math.max(was / whole.seconds, usual.rate_variance)) then
+            return was, is
+        end
+    end,
+    items_fell = function(usual, whole)
+        local was, is = usual.items, whole.items
+        if was - is > was * limits.incident_items_least_ratio
+            and was - is > limits.incident_errors_apart * math.sqrt(was) then
+            return was, is
+        end
+    end,
+}
+
+--- The figure before and now if a step shows a fall of hits (`hits_fell`), requests (`traffic`) or items (`items_fell`)
+-- against what was usual; else nil. usual: may be nil.
+function M.fall(name, usual, step)
+    if usual and SUFFICES[name](usual, step) then
+        return FALLS[name](usual, step)
+    end
+end
+
+--- The same of the last steps, against what was usual before them, since since_s. Also returns what was usual, and the
+-- time at which the fall began.
+function Course:fall(name, since_s)
+    local judged, steps = 0, self.steps
+    for count = 1, math.min(WINDOW_STEPS, #steps - 1) do
+        local usual, first = self:usual_before(count, since_s), #steps - count + 1
+        if not usual or judged == WINDOWS or steps[first].is_stall then
+            return nil
+        end
+        local whole = together(steps, first, #steps)
+        if SUFFICES[name](usual, whole) then
+            local was, is = FALLS[name](usual, whole)
+            if was then
+                return was, is, usual, steps[first - 1].time_s
+            end
+            judged = judged + 1
+        end
+    end
+end
+
+return M

@@ -1,0 +1,100 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Incidents (of slate.judge.incident) in words: what happened, what followed, what to do. Pure.
+local units = require "slate.base.units"
+
+local M = {}
+
+-- The incidents that make hits, items or requests fall, behind "after".
+local CAUSES <const> = { flush = "flush_all", restart = "the restart", items_fell = "items fell", stall = "the stall" }
+
+local function fall_of_hits(was, is)
+    return ("hits fell from %s to %s"):format(units.percent(was), units.percent(is))
+end
+
+local function fall_of_requests(was, is)
+    return ("requests fell from %s to %s a second"):format(units.rate(was), units.rate(is))
+end
+
+-- The cut of memory that made hits or items fall, after ": "; "" without one.
+local function by_cut(one)
+    return one.cut and (": the memory limit was lowered from %s to %s"):format(units.bytes_in_words(one.cut.was),
+        units.bytes_in_words(one.cut.is)) or ""
+end
+
+local TITLES <const> = {
+    restart = function(one)
+        return "the server restarted" .. ((one.was or 0) > 0 and " and lost " .. units.plural(one.was, "item") or "")
+    end,
+    flush = function(one)
+        return "a client sent flush_all" .. (one.was and (": %s items were in the cache"):format(units.count(one.was))
+            or "")
+    end,
+    stall = function(one) return ("the server answered no request for %s"):format(units.age(one.stalled_s)) end,
+    hits_fell = function(one) return fall_of_hits(one.was, one.is) .. by_cut(one) end,
+    items_fell = function(one)
+        return ("items fell from %s to %s%s"):format(units.count(one.was), units.count(one.is),
+            one.evicted and ": the server evicted them" or by_cut(one))
+    end,
+    traffic = function(one)
+        return one.is == 0 and ("clients sent no requests any more, %s a second before"):format(units.rate(one.was))
+            or fall_of_requests(one.was, one.is)
+    end,
+}
+
+local TODOS <const> = {
+    restart = "find the reason in its log or in the system's log",
+    flush = "find the client: slated lists it (slatectl stats audit); memcached does not. -F forbids flush_all",
+    stall = "look at the machine at that time: swapping, a paused container or virtual machine, a full processor",
+    hits_fell = "see what changed at that time: slatectl audit, deployments, the keys of clients",
+    items_fell = "items were deleted, or expired at one time: spread the times to live",
+    evicted = "less memory, or other chunk sizes: slatectl settings, slatectl geometry",
+    traffic = "look for clients that went away: slatectl conns",
+}
+
+--- What happened, in a sentence without its effect.
+function M.title(one)
+    return TITLES[one.name](one)
+end
+
+--- Hits that fell after an incident, which is the cause.
+function M.fewer_hits(one)
+    return ("%s, after %s"):format(fall_of_hits(one.hits_was, one.hits_is), CAUSES[one.name])
+end
+
+--- Requests that fell after an incident, which is the cause.
+function M.fewer_requests(one)
+    return ("%s, after %s"):format(fall_of_requests(one.requests_was, one.requests_is), CAUSES[one.name])
+end
+
+--- Lost hits, after `before`; "" if none are known.
+function M.cost(cost_hits, before)
+    return cost_hits and cost_hits >= 1 and ("%s%s hits lost"):format(before, units.count(cost_hits // 1)) or ""
+end
+
+--- The end of an incident after which hits or requests were few.
+function M.recovery(one)
+    return ("%s after %s%s"):format(one.hits_is and "hits are back" or "requests come again",
+        units.age(one.ends_s - one.from_s), M.cost(one.cost_hits, ": "))
+end
+
+--- What happened, and its effects on hits and requests.
+function M.what(one)
+    local parts = { M.title(one) }
+    if one.name ~= "hits_fell" and one.hits_is then
+        parts[2] = fall_of_hits(one.hits_was, one.hits_is)
+    end
+    if one.requests_was then
+        parts[#parts + 1] = fall_of_requests(one.requests_was, one.requests_is)
+    end
+    return table.concat(parts, "; ")
+end
+
+local MIB <const> = 1 << 20
+
+--- What to do about an incident.
+function M.todo(one)
+    return one.cut and ("take the memory back if its hits are missed: slatectl set maxbytes=%d"):format(
+        math.ceil(one.cut.was / MIB)) or one.evicted and TODOS.evicted or TODOS[one.name]
+end
+
+return M
