@@ -203,4 +203,17 @@ describe("the palette", function()
         local inquiries = screen.wants(ui).inquiries
         assert.is_true(inquiries.config and inquiries.policies)
     end)
+
+    it("goes on after lua:, and sends no NAME", function()
+        local model = screens.model("slated-0.1")
+        model.answers:take("config", "STAT slab_automove:choices off|ratio|lua:NAME\r\n",
+            { at_s = 12, is_stats = true })
+        frame = screens.frame(model)
+        assert.equal("set slab_automove lua:", offered("set slab_automove l")[1])
+        assert.is_nil(type_text("\n"))
+        assert.same({ true, "set slab_automove lua:" }, { ui.palette.is_open, ui.palette.typed })
+        assert.is_nil(type_text("NAME\n"))
+        assert.truthy(ui.palette.why:find('not "lua:NAME"', 1, true), ui.palette.why)
+        assert.equal("lua:burst", typed("set slab_automove lua:burst\n").plan[1].value)
+    end)
 end)

@@ -204,7 +204,7 @@ describe("a change from slatetop", function()
         local server = new_server()
         server.keeps = true
         local console = new_console(server)
-        assert.equal("the server answered OK, but slab_automove is 0",
+        assert.equal("the server answered OK, but slab_automove is off",
             console.begin({ { name = "slab_automove", value = "1" } }))
         assert.equal("", console.text)
         assert.truthy(#server.log < 300, "patient looks, not a storm of them")
@@ -227,7 +227,7 @@ describe("a change from slatetop", function()
             server.says = reply
             local console = new_console(server)
             local said = console.begin({ { name = "slab_automove", value = "1" } })
-            assert.truthy(said:find("slab_automove stays 0", 1, true) and said:find(part, 1, true), said)
+            assert.truthy(said:find("slab_automove stays off", 1, true) and said:find(part, 1, true), said)
             assert.is_nil(said:find("%c"), said)
             assert.equal("", console.text)
         end
@@ -463,7 +463,7 @@ describe("a trial in slatetop", function()
     end)
 
     it("ends with a restart of the server, judges nothing, and takes back only what still stands", function()
-        for _, case in ipairs({ { "2", "slab_automove is 2 since the restart: nothing to take back" },
+        for _, case in ipairs({ { "2", "slab_automove is eviction since the restart: nothing to take back" },
             { "1", "automove mode ratio → off" } }) do
             for _, is_seen in ipairs({ true, false }) do -- or the time is over before the first snapshot
                 local console, is_on = begin({ minutes = 1, evictions_pct = 20, hit_points = 1 })
@@ -482,7 +482,7 @@ describe("a trial in slatetop", function()
                 local of = audit.entries(console.text)[1]
                 assert.equal("restart", of.not_judged)
                 assert.equal("the server restarted meanwhile: not judged; slab_automove is "
-                    .. (case[1] == "1" and "still 1" or "2"), of.outcome)
+                    .. (case[1] == "1" and "still ratio" or "eviction"), of.outcome)
             end
         end
         local console = begin({ minutes = 1, evictions_pct = 20, hit_points = 1 })

@@ -238,11 +238,11 @@ describe("a script", function()
         end)
         local text = script(list, "png")
         local lines, labels = select(2, text:gsub("set arrow", "")), {}
-        for mode, height in text:gmatch("set label 'automove (%d+)' at first [%d.]+, graph 1 offset 0,([%d.]+)") do
+        for mode, height in text:gmatch("set label 'automove (%w+)' at first [%d.]+, graph 1 offset 0,([%d.]+)") do
             labels[#labels + 1] = mode .. " at " .. height
         end
         assert.equal(4, lines)
-        assert.same({ "2 at 0.6", "3 at 1.6", "99 at 0.6" }, labels)
+        assert.same({ "eviction at 0.6", "3 at 1.6", "99 at 0.6" }, labels)
     end)
 
     it("lets no name from outside become gnuplot's language", function()

@@ -84,7 +84,7 @@ describe("move plan", function()
         now.settings.slab_automove = 1
         local words = table.concat(move.describe(move.plan(now, { src = 4, dst = 12, pages = 2 })), "\n")
         for _, part in ipairs({ "slabs reassign 4 12 (2 times", "class 4: 5 -> 3 pages", "class 12: 1 -> 3 pages",
-            "at most 2000 items may be lost", "automove is 1 and may move pages back" }) do
+            "at most 2000 items may be lost", "automove is ratio and may move pages back" }) do
             assert.truthy(words:find(part, 1, true), words)
         end
         words = table.concat(move.describe(move.plan(now, { src = 4, dst = 12, pages = 4 })), "\n")
@@ -170,7 +170,7 @@ describe("move", function()
         assert.equal(seen .. " (automove is off; nothing was stored meanwhile)", why_it_did_not_stay(0, 0))
         assert.equal(seen .. " (automove is off; 1 item stored meanwhile may have taken pages)",
             why_it_did_not_stay(0, 1))
-        assert.equal(seen .. " (automove is 2 and may have moved pages back; nothing was stored meanwhile)",
+        assert.equal(seen .. " (automove is eviction and may have moved pages back; nothing was stored meanwhile)",
             why_it_did_not_stay(2, 0))
         assert.equal(seen, why_it_did_not_stay(nil, nil))
     end)

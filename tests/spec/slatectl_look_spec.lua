@@ -64,7 +64,7 @@ for _, kind in ipairs(server.both()) do
             assert.equal(3, rounds)
             out = ctl.succeed("top -w 50ms --count 2")
             assert.equal(2, select(2, out:gsub("hits ", "")))
-            for _, part in ipairs({ ctl.one.address, "gets/s", "memory", "CLASS", "automove 0" }) do
+            for _, part in ipairs({ ctl.one.address, "gets/s", "memory", "CLASS", "automove off" }) do
                 assert.truthy(out:find(part, 1, true), out)
             end
             assert.is_nil(out:find("\27", 1, true))

@@ -34,8 +34,8 @@ for _, kind in ipairs(server.both()) do
             local decision = assert(dkjson.decode(out))
             assert.same({ "slate/policy-decision/1", "moved", 2 },
                 { decision.schema, decision.moves[1].state, decision.moves[1].pages_moved })
-            assert.truthy(err:find("automove was 1; it is off while the policy runs", 1, true), err)
-            assert.truthy(err:find("automove is 1 again", 1, true), err)
+            assert.truthy(err:find("automove was ratio; it is off while the policy runs", 1, true), err)
+            assert.truthy(err:find("automove is ratio again", 1, true), err)
             assert.same({ 4, "1" }, { fill.pages_of(ctl.client, 5), automove(ctl) })
         end)
 
@@ -64,7 +64,7 @@ describe("slatectl policy", function()
             local code, _, err = ctl.shell(("rm -f run.out; %skill -%s $pid; wait $pid; code=$?; %sexit $code"):format(
                 STARTED, signal, FREED))
             assert.same({ status, "1" }, { code, automove(ctl) }, err)
-            assert.truthy(command.read_file(ctl.folder .. "/run.err"):find("automove is 1 again", 1, true))
+            assert.truthy(command.read_file(ctl.folder .. "/run.err"):find("automove is ratio again", 1, true))
         end)
     end
 
@@ -90,8 +90,8 @@ describe("slatectl policy", function()
         assert.equal("1", automove(ctl), said)
         code, out, err = ctl.shell("rm -f run.out; " .. STARTED .. "slatectl automove 2 >/dev/null; wait $pid")
         assert.same({ 75, "2" }, { code, automove(ctl) }, out .. err)
-        assert.truthy(command.read_file(ctl.folder .. "/run.err"):find("automove was set to 2 meanwhile, and stays so",
-            1, true))
+        assert.truthy(command.read_file(ctl.folder .. "/run.err"):find("automove was set to eviction meanwhile, and "
+            .. "stays so", 1, true))
     end)
 
     it("has no window where the policy has none", function()

@@ -78,7 +78,7 @@ for _, kind in ipairs(server.both()) do
             local list = assert(require("slate.facts.record").load(path))
             assert.equal(5, #list)
             local changes = require("slate.report.story").changes(list, {})
-            assert.same({ "flush_all now", "slab_automove: 0 → 1" }, { changes[1].what, changes[2].what })
+            assert.same({ "flush_all now", "slab_automove: off → ratio" }, { changes[1].what, changes[2].what })
             for _, one in ipairs(changes) do
                 assert.equal(1003, one.time_s)
                 assert.is_nil(one.who, "a client of a UNIX socket has no address")

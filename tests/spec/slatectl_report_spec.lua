@@ -78,7 +78,7 @@ describe("a report", function()
         }
         local one = assert(story.of(minute(), { entries = changes }))
         assert.equal(2, #one.changes) -- the second finding was seen, too, and is printed once
-        assert.same({ "2 pages moved from class 9 to class 5", "automove: 0 → 1" }, { one.changes[1].what,
+        assert.same({ "2 pages moved from class 9 to class 5", "automove: off → ratio" }, { one.changes[1].what,
             one.changes[2].what })
         local text = page.of({ one }, ABOUT)
         for _, part in ipairs({ "by eve", "hits 71.2% -&gt; 77.2%", "takes back change 1" }) do
@@ -86,7 +86,7 @@ describe("a report", function()
         end
         local seen = assert(story.of(minute(), {})).changes
         assert.equal(1, #seen)
-        assert.same({ "slab_automove: 0 → 1", true, 36030 }, { seen[1].what, seen[1].seen, seen[1].time_s })
+        assert.same({ "slab_automove: off → ratio", true, 36030 }, { seen[1].what, seen[1].seen, seen[1].time_s })
         assert.truthy(page.of({ assert(story.of(minute(), {})) }, ABOUT):find('<span>1</span></div>', 1, true))
     end)
 

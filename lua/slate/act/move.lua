@@ -4,6 +4,7 @@
 -- The server's OK says that a move is scheduled, not that a page has moved. So the outcome comes from page counts and
 -- from slabs_moved before and after. A request that the server would refuse, or that would crash some versions of
 -- memcached, is refused here before anything is sent.
+local automove = require "slate.facts.automove"
 local clock = require "slate.base.clock"
 local failure = require "slate.base.failure"
 local requests = require "slate.wire.request"
@@ -242,7 +243,7 @@ function M.describe(plan)
         lines[#lines + 1] = "the server is busy with another move: the command would be repeated until it is not"
     end
     if plan.automove and plan.automove ~= 0 then
-        lines[#lines + 1] = ("automove is %s and may move pages back"):format(tostring(plan.automove))
+        lines[#lines + 1] = ("automove is %s and may move pages back"):format(automove.name_of(plan.automove))
     end
     return lines
 end
@@ -286,7 +287,7 @@ local function why_not_there(plan, after, counted)
     if plan.automove == 0 then
         seen[1] = "automove is off"
     elseif plan.automove ~= nil then
-        seen[1] = ("automove is %s and may have moved pages back"):format(tostring(plan.automove))
+        seen[1] = ("automove is %s and may have moved pages back"):format(automove.name_of(plan.automove))
     end
     if stored == 0 then
         seen[#seen + 1] = "nothing was stored meanwhile"

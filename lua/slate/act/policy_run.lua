@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Runs a policy beside a server: samples it, lets the policy decide, and carries the moves out.
+local automove = require "slate.facts.automove"
 local clock = require "slate.base.clock"
 local move = require "slate.act.move"
 local snapshot = require "slate.facts.snapshot"
@@ -25,7 +26,8 @@ function M.set_automove(client, mode)
         return nil, message, code
     elseif line ~= "OK" then
         local refused, refusal_code = require("slate.wire.client").refusal(line)
-        return nil, ("automove cannot be set to %s: %s"):format(mode, refused or line), refusal_code or "protocol"
+        return nil, ("automove cannot be set to %s: %s"):format(automove.name_of(mode),
+            refused or line), refusal_code or "protocol"
     end
     return true
 end
@@ -70,7 +72,8 @@ end
 function Runner:rival(now)
     local mode, moved = M.automove(now), now.general.slabs_moved
     if mode then
-        return ("automove was set to %s meanwhile: two movers would undo each other's work"):format(mode)
+        return ("automove was set to %s meanwhile: two movers would undo each other's work"):format(
+            automove.name_of(mode))
     elseif moved and (not self.moved_before or moved < self.moved_before) then
         self.moved_before = moved
     elseif moved and moved - self.moved_before > self.pages_wanted then

@@ -24,11 +24,18 @@ function M.words(step)
         return "order " .. step.line
     end
     if step.kind == "set" then
-        return ("set %s %s%s"):format(step.name, step.was and step.was .. " -> " or "", step.value)
+        return ("set %s %s%s"):format(step.name, step.was and settings.named(step.name, step.was) .. " -> " or "",
+            settings.named(step.name, step.value))
     end
     return ("move %s from %s to %s%s"):format(require("slate.base.units").plural(step.pages, "page"),
         step.src == 0 and "the pool" or "class " .. step.src, step.dst == 0 and "the pool" or "class " .. step.dst,
         step.reason and ": " .. step.reason or "")
+end
+
+--- A changed setting in words. change: name, was and is, as of slate.facts.settings_change.plan and of the record.
+function M.changed_words(change)
+    return ("%s: %s -> %s"):format(change.name, settings.named(change.name, change.was),
+        settings.named(change.name, change.is))
 end
 
 --- Checks a step against the server as it is. Returns the change or plan to carry out, or nil, message, code.
@@ -48,7 +55,7 @@ end
 
 local function set(context, client, change, undoes)
     if settings.same(change.name, change.is, change.was) then
-        return ("%s is %s already"):format(change.name, change.was)
+        return ("%s is %s already"):format(change.name, settings.named(change.name, change.was))
     end
     local fault = faults.of_setting(context.who, change.name, change.is)
     if fault then
@@ -61,7 +68,7 @@ local function set(context, client, change, undoes)
     local entry = { what = "set", name = change.name, was = change.was, is = change.is, back = change.back,
         undoes = undoes }
     local id = audit.note(context, entry)
-    return ("%s: %s -> %s"):format(change.name, change.was, change.is), id, entry
+    return M.changed_words(change), id, entry
 end
 
 local function order(context, client, step, undoes)
@@ -144,7 +151,8 @@ local function is_untouched(context, client, entry)
     local now = settings.value(values, entry.name, tostring(entry.is))
     if not settings.same(entry.name, tostring(entry.is), now or "") then
         return nil, ("%s is %s, not %s as change %s left it: another client changed it since, or the server "
-            .. "was restarted; nothing was sent"):format(entry.name, now, entry.is, entry.id or "made here"), "no"
+            .. "was restarted; nothing was sent"):format(entry.name, settings.named(entry.name, now),
+            settings.named(entry.name, entry.is), entry.id or "made here"), "no"
     end
     return true
 end
@@ -206,7 +214,7 @@ function M.left_by_restart(context, client, entry)
     end
     local now = settings.value(values, entry.name, tostring(entry.is)) or "not known"
     local stands = settings.same(entry.name, tostring(entry.is), now)
-    return ("%s is %s%s"):format(entry.name, stands and "still " or "", now), stands
+    return ("%s is %s%s"):format(entry.name, stands and "still " or "", settings.named(entry.name, now)), stands
 end
 
 --- Takes an entry of the record back: as carry_out.

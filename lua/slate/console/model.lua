@@ -291,10 +291,6 @@ local function page_changes(before, now)
     return changes[1] and table.concat(changes, ", ") .. " pages", has_loss
 end
 
-local function mode_name(word)
-    return (automove.of(word) or { name = word }).name
-end
-
 -- True if slatetop itself changed the setting just now, which an event says already.
 local function is_own(model, label, wall_s)
     for i = #model.events, 1, -1 do
@@ -324,10 +320,10 @@ local function note_changes(model, wall_s)
     local pages, has_loss = page_changes(model.classes_before, model.classes)
     if pages then
         model:note("pages", wall_s, pages)
-        model.events[#model.events].is_by_command = has_loss and not (mode and mode_name(mode) ~= "off")
+        model.events[#model.events].is_by_command = has_loss and not (mode and automove.name_of(mode) ~= "off")
     end
     if mode_was and mode and mode_was ~= mode then
-        model:note("setting", wall_s, ("automove %s → %s"):format(mode_name(mode_was), mode_name(mode)))
+        model:note("setting", wall_s, ("automove %s → %s"):format(automove.name_of(mode_was), automove.name_of(mode)))
     end
     note_settings(model, wall_s)
     local was, is = before.general.limit_maxbytes, now.general.limit_maxbytes

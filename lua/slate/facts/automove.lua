@@ -28,6 +28,11 @@ function M.of(word)
     return nil
 end
 
+--- The name of a mode; another word as it is.
+function M.name_of(word)
+    return (M.of(word) or { name = tostring(word) }).name
+end
+
 --- The mode as a server spells it, its name and its effect: "1 (ratio): a page ..."; "" if there is none.
 function M.reported(word)
     local mode = M.of(word)

@@ -72,7 +72,8 @@ local function await(client, change, who)
             change.is = now
             return true
         elseif clock.steady_s() > until_s then
-            return nil, ("the server answered OK, but %s is %s"):format(change.name, now), "no"
+            return nil, ("the server answered OK, but %s is %s"):format(change.name,
+                settings.named(change.name, now)), "no"
         end
         clock.sleep(PAUSE_S)
     end
@@ -87,7 +88,7 @@ function M.apply(client, change, who)
             return nil, message, code
         elseif reply ~= "OK" then
             message, code = M.refusal(reply)
-            return nil, ("%s stays %s: %s"):format(change.name, change.was, message), code
+            return nil, ("%s stays %s: %s"):format(change.name, settings.named(change.name, change.was), message), code
         end
     end
     return await(client, change, who)

@@ -5,6 +5,7 @@
 -- To add one, add a row. Names and texts are those of `stats settings`, of slated's `stats config`, or our own: policy,
 -- class_policy, geometry, lru_tune. Three facts of a server matter, its who: { version, slated, store }, as of
 -- Client:identify.
+local automove = require "slate.facts.automove"
 local stats = require "slate.facts.stats"
 
 local M = {}
@@ -270,6 +271,11 @@ function M.shown(row, text)
         return ("%.0f"):format(tonumber(text) // row.unit)
     end
     return row.shown and row.shown[text] or text
+end
+
+--- A server's text for a person: a mode of automove by its name, another value as it is. name: of the setting.
+function M.named(name, text)
+    return text ~= nil and M.row(name) == by_name.slab_automove and automove.name_of(text) or text
 end
 
 --- Converts the screen's text of a value to the server's.

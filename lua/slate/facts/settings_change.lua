@@ -91,11 +91,11 @@ local function check_choice(row, text, choices)
         word = text
     end
     if row.name == "slab_automove" and (text:find("^[012]$")
-        or text:find("^lua:.") and choices:find("lua:", 1, true)) then
+        or text:find("^lua:.") and text ~= "lua:NAME" and choices:find("lua:", 1, true)) then
         return text
     end
     for choice in choices:gmatch("[^|]+") do
-        if choice == word then
+        if choice == word and not choice:find("NAME", 1, true) then -- NAME stands for a name
             return text
         end
     end

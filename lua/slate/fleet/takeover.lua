@@ -6,6 +6,7 @@
 -- guard sets the old mode again. The kernel frees the lock with the guard.
 -- Movers on other machines do not see the lock: slate.act.policy_run stops when automove or the count of moved pages
 -- shows another mover.
+local automove = require "slate.facts.automove"
 local clock = require "slate.base.clock"
 local policy_run = require "slate.act.policy_run"
 local shell = require "slate.base.shell"
@@ -110,21 +111,22 @@ end
 local function restore(context, mode)
     local client, message, code = context:open()
     if not client then
-        return nil, ("automove was %s and is off now: %s"):format(mode, message), code
+        return nil, ("automove was %s and is off now: %s"):format(automove.name_of(mode), message), code
     end
     local now
     now, message, code = context:snapshot(client)
     local set_meanwhile = now and policy_run.automove(now)
     if set_meanwhile then
-        context:print_note(("automove was set to %s meanwhile, and stays so"):format(set_meanwhile))
+        context:print_note(("automove was set to %s meanwhile, and stays so"):format(
+            automove.name_of(set_meanwhile)))
     elseif now then
         now, message, code = policy_run.set_automove(client, mode)
     end
     client:close()
     if not now then
-        return nil, ("automove was %s and is off now: %s"):format(mode, message), code
+        return nil, ("automove was %s and is off now: %s"):format(automove.name_of(mode), message), code
     elseif not set_meanwhile then
-        context:print_note("automove is " .. mode .. " again")
+        context:print_note("automove is " .. automove.name_of(mode) .. " again")
     end
     return true
 end

@@ -319,7 +319,7 @@ function M.automove(context, client, options)
     local failure = now.slated and moves.failure((moves.read(client))) or nil
     local advice = {
         facts = {
-            { "automove", tostring(mode or "-") },
+            { "automove", view.automove_mode(now) or "-" },
             { "evicting", is_known and ("%s of %s"):format(units.plural(evicting, "class", "classes"), #rows)
                 or "not reported" },
             { "starving", is_known and units.plural(in_need - refusing, "class", "classes") or "not known" },

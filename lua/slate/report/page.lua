@@ -3,6 +3,7 @@
 local html = require "slate.chart.html"
 local history = require "slate.judge.history"
 local panels = require "slate.chart.html_panels"
+local settings = require "slate.facts.settings"
 local units = require "slate.base.units"
 
 local M = {}
@@ -219,7 +220,7 @@ local function add_settings(parts, story)
         escape(units.plural(#names, "setting")))
     for _, name in ipairs(names) do
         add(parts, '<tr><td class="name">%s</td><td class="text">%s</td></tr>\n', escape(name),
-            escape(story.settings[name]))
+            escape(settings.named(name, story.settings[name])))
     end
     parts[#parts + 1] = "</table></div></details>\n"
 end

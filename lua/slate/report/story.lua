@@ -6,6 +6,7 @@
 local changes_facts = require "slate.facts.changes"
 local doctor = require "slate.judge.doctor"
 local history = require "slate.judge.history"
+local settings = require "slate.facts.settings"
 local snapshot = require "slate.facts.snapshot"
 local time = require "slate.chart.kinds.time"
 local units = require "slate.base.units"
@@ -112,10 +113,14 @@ end
 
 -- changes -----------------------------------------------------------------------------------------------
 
+local function changed_words(name, was, is)
+    return ("%s: %s → %s"):format(name, settings.named(name, was), settings.named(name, is))
+end
+
 -- Adds the changes that a slated recorded itself. The outcome of its own prediction is no change.
 local function add_recorded(changes, one)
     for _, change in ipairs(one.changes or {}) do
-        local words = change.was and ("%s: %s → %s"):format(change.what, change.was, change.is)
+        local words = change.was and changed_words(change.what, change.was, change.is)
             or change.what .. " " .. change.is
         changes[#changes + 1] = change.what ~= "prediction" and { time_s = one.time_s, name = change.what,
             who = changes_facts.author_of(change.who), what = words } or nil
@@ -132,7 +137,7 @@ local function words_of_start(names, before, after)
             limit = ("another memory limit (%s → %s)"):format(units.bytes_in_words(before.maxbytes),
                 units.bytes_in_words(after.maxbytes))
         else
-            words[#words + 1] = ("%s: %s → %s"):format(name, before[name], after[name])
+            words[#words + 1] = changed_words(name, before[name], after[name])
         end
     end
     local others = #words > 0 and "other settings: " .. table.concat(words, ", ")
@@ -160,7 +165,7 @@ local function changes_seen(list)
         else
             for _, name in ipairs(names) do
                 changes[#changes + 1] = { time_s = list[i].time_s, name = name, seen = true,
-                    what = ("%s: %s → %s"):format(name, before[name], after[name]) }
+                    what = changed_words(name, before[name], after[name]) }
             end
         end
         restart_s = before == after and restart_s or nil -- a snapshot without settings holds those before
@@ -172,7 +177,7 @@ local function words_of(entry)
     if entry.what == "geometry" then
         return entry.is
     elseif entry.what == "set" then
-        return ("%s: %s → %s"):format(entry.name, entry.was, entry.is)
+        return changed_words(entry.name, entry.was, entry.is)
     end
     local function place(id)
         return id == 0 and "the free pool" or id == -1 and "any class" or ("class %d"):format(id)

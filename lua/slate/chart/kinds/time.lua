@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Shared by all charts over time: the axis, gaps of a recording, marks where automove changed, titles.
+local automove = require "slate.facts.automove"
 local snapshot = require "slate.facts.snapshot"
 
 local M = {}
@@ -50,7 +51,7 @@ function M.marks(list, at)
         local mode = one.settings and one.settings.slab_automove
         if mode ~= nil then
             if last ~= nil and mode ~= last and #marks < MAX_MARKS then
-                marks[#marks + 1] = { x = at[i], label = "automove " .. tostring(mode) }
+                marks[#marks + 1] = { x = at[i], label = "automove " .. automove.name_of(mode) }
             end
             last = mode
         end

@@ -26,7 +26,7 @@ local function what_of(entry)
     if entry.what == "geometry" then
         return entry.is
     end
-    return entry.what == "set" and ("%s: %s -> %s"):format(entry.name, entry.was, entry.is)
+    return entry.what == "set" and steps.changed_words(entry)
         or steps.words({ kind = "move", src = entry.src, dst = entry.dst, pages = entry.pages })
 end
 

@@ -248,7 +248,8 @@ local function live(context, one, running, parsed)
     end
     local taken = must(require("slate.fleet.takeover").begin(context))
     if taken.mode then
-        context:print_note(("automove was %s; it is off while the policy runs"):format(taken.mode))
+        context:print_note(("automove was %s; it is off while the policy runs"):format(
+            require("slate.facts.automove").name_of(taken.mode)))
     end
     local outcome = table.pack(pcall(live_on, context, client, who, one, running, parsed))
     local given_back = taken:give_back()

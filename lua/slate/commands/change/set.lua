@@ -85,7 +85,7 @@ function M.apply(context, client, steps, dry_run, verdict_s)
         context:out(outcome.words, "\n")
     elseif dry_run then
         for _, change in ipairs(changes) do
-            context:out(("%s: %s -> %s; would send: %s\n"):format(change.name, change.was, change.is,
+            context:out(("%s; would send: %s\n"):format(require("slate.act.steps").changed_words(change),
                 table.concat(change.commands, "; ")))
             for _, key in ipairs({ "caution", "expects" }) do
                 if change[key] then

@@ -48,7 +48,8 @@ local function take_back(context, client, entry, force)
     local words, id, why = steps.take_back(context, client, entry, force)
     if not words then
         if id:find("another client changed it since", 1, true) then
-            id = ("%s; --force goes back to %s anyway"):format(id, entry.was)
+            id = ("%s; --force goes back to %s anyway"):format(id,
+                require("slate.facts.settings").named(entry.name, entry.was))
         end
         return nil, ("change %d cannot be taken back: %s"):format(entry.id, id), why
     end

@@ -40,7 +40,7 @@ function M.run(context, parsed)
     for _, row in ipairs(all) do
         local name, text = row[1], row[2]
         if not parsed.part or name:find(parsed.part, 1, true) then
-            rows[#rows + 1] = row
+            rows[#rows + 1] = { name, settings.named(name, text) }
             local value = stats.typed(name, text)
             values[name] = value == nil and json.null or value
         end

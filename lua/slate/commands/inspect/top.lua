@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl top: the server at a glance, once or repeatedly.
+local automove = require "slate.facts.automove"
 local must = require("slate.base.failure").must
 local order = require "slate.base.order"
 local relief = require "slate.judge.relief"
@@ -40,7 +41,7 @@ end
 local function heading(o)
     local kind = o.slated and "slated " .. o.slated or "memcached " .. (o.version or "?")
     return line(o.server, kind, known("up %s", o.uptime_s and units.age(o.uptime_s)),
-            known("automove %s", o.automove ~= nil and tostring(o.automove) or nil),
+            known("automove %s", o.automove ~= nil and automove.name_of(o.automove) or nil),
             o.reset and "counters were reset: no rates" or known("rates over %.2f s", o.interval_s))
         .. line("hits " .. units.percent(o.hit_ratio or o.hit_ratio_total, 2)
                 .. (not o.hit_ratio and o.hit_ratio_total and " since start" or ""),
