@@ -9,6 +9,7 @@ local limits = require "slate.judge.thresholds"
 local money = require "slate.judge.money"
 local moves = require "slate.facts.moves"
 local relief = require "slate.judge.relief"
+local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
 
@@ -306,13 +307,13 @@ function M.automove(context, client, options)
     must(require("slate.facts.store").needs_slab(context.who, "pages that move"))
     local now, before, rates, judge, one = must(context:pair(client, options.interval))
     local rows = view.classes(now, before, rates, judge)
-    local spread, movable_spread = require("slate.judge.starving").spread(rows)
+    local spread, movable_spread = starving.spread(rows)
     local curves = now.slated and one and sampled.curves(client, relief.wanted(one)) or nil
     local plan = relief.plan(one or { now = now, rows = rows }, curves)
     local evicting, in_need, refusing, idle = 0, #plan.advised + #plan.stuck, 0, 0
     for _, row in ipairs(rows) do
         evicting = evicting + ((row.evicted_per_s or 0) > 0 and 1 or 0)
-        refusing = refusing + (view.refuses(row) and 1 or 0)
+        refusing = refusing + (starving.refuses(row) and 1 or 0)
         idle = idle + (view.is_idle(row) and 1 or 0)
     end
     local mode, is_known = (now.settings or {}).slab_automove, view.knows_starving(now, rates, rows)

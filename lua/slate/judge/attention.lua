@@ -198,7 +198,7 @@ function M.hint(one, replies)
     local row = view.row_of(one.rows, replies.class_id)
     if not row then
         return {}
-    elseif view.refuses(row) then
+    elseif starving.refuses(row) then
         local can_help = not replies.is_past and relief.of(one, row.id, replies.curves)
         return { { text = "! " .. relief.refusal(row) .. (can_help and ": press m" or ""), tone = "bad" } }
     end

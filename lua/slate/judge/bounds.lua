@@ -31,7 +31,7 @@ M.FIGURES = {
     { name = "loss", what = "items lost a second, by evictions and page moves",
         get = function(a) return a.overview.item_loss_per_s end },
     { name = "oom", what = "stores refused a second for lack of memory", crit = 0, is_common = true,
-        classes = function(a) return ids_of(a, view.refuses) end,
+        classes = function(a) return ids_of(a, starving.refuses) end,
         get = function(a) return a.overview.out_of_memory_per_s end },
     { name = "hit", what = "per cent of reads that find their item", is_low_bad = true, unit = "%",
         get = function(a)

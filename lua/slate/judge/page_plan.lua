@@ -23,10 +23,6 @@ local PAGE_BYTES <const> = 1 << 20
 local STEPS <const> = 16 -- moves of so many sizes are compared,
 local DONORS <const> = 3 -- from so many donors: those whose next page costs least
 
-local function refuses(row)
-    return (row.out_of_memory_per_s or 0) > 0
-end
-
 -- The pages that a class can use. At most: those that it fills with the items that it evicts and refuses now, in half
 -- of the time after which free pages are idle (it evicts less as it fills). At least: those that its misses need at
 -- today's hits a page, as if all keys were equally popular. Between both the geometric mean. class: the row's figures,
@@ -34,7 +30,7 @@ end
 local function usable_pages(row, class)
     local items_per_s = (row.mean_evicted_per_s or 0) + (row.out_of_memory_per_s or 0)
     local most = items_per_s * limits.idle_fills_s / 2 * (row.chunk_bytes or PAGE_BYTES) / PAGE_BYTES
-    local least = class and class.get_hits_per_s > 0 and not refuses(row)
+    local least = class and class.get_hits_per_s > 0 and not starving.refuses(row)
         and math.min(most, (row.pages or 0) * class.misses_per_s / class.get_hits_per_s) or most
     return math.max(1, math.tointeger(math.sqrt(least * most) // 1) or 1)
 end
@@ -46,52 +42,68 @@ local function refused_pages(self, row)
     return math.max(1, math.tointeger(math.ceil(bytes / PAGE_BYTES)) or 1)
 end
 
-local function never_evicts(one)
-    return one.now and (one.now.settings or {}).evictions == "off" or false
+local function is_in_need(row)
+    return starving.is_short(row) or starving.refuses(row)
 end
 
--- The moves to each class of an earlier plan; none if that rests on curves and the new one does not, or the other way.
-local function moves_before(base, curves)
+-- The moves of an earlier plan by class id. They stay advised unless others are clearly better; not to classes that got
+-- pages since.
+local function standing_moves(plan, rows)
     local moves = {}
-    for _, move in ipairs(base and (base.curves == nil) == (curves == nil) and base.plan or {}) do
-        moves[move.to], moves.first = move, moves.first or move.to
+    for _, move in ipairs(plan) do
+        moves[move.to] = move
+    end
+    for _, row in ipairs(rows) do
+        moves[row.id] = (row.pages_delta or 0) <= 0 and moves[row.id] or nil
     end
     return moves
 end
 
--- What is known while a plan is made: the rows as donors that have given the pages of earlier moves. base: of M.of.
-local function state_of(one, curves, base)
+-- What is known while a plan is made. given: the pages that donors give already, by class id; gain_of_page: the hits a
+-- second that a page brings to a class in need; standing: of standing_moves; first: the class that came first before.
+-- earlier: the plan of an earlier snapshot; of no use if it rests on curves and this one does not, or the other way.
+local function state_of(one, curves, earlier)
     local seen, _, seen_s = verdict.figures_seen(one, curves)
-    local self = { one = one, curves = curves, seen = seen, seen_s = seen_s, given = {}, gain_of_page = {}, was = {},
-        never_evicts = never_evicts(one), failed = verdict.failed_moves(one) }
-    local before = moves_before(base, curves)
-    self.first = before.first
-    for _, row in ipairs(one.rows) do
-        local class = self.seen and self.seen.by_id[row.id]
-        if (row.pages_delta or 0) <= 0 then -- else pages came: the advice is a new one
-            self.was[row.id] = before[row.id]
-        end
-        self.gain_of_page[row.id] = class and (starving.is_short(row) or refuses(row)) and policy_curve.gain(class, 1)
-            or nil
+    earlier = earlier and (earlier.curves == nil) == (curves == nil) and earlier or {}
+    local self = { one = one, curves = curves, seen = seen, seen_s = seen_s, given = {}, gain_of_page = {},
+        standing = standing_moves(earlier, one.rows), first = earlier[1] and earlier[1].to,
+        never_evicts = (one.now and one.now.settings or {}).evictions == "off", failed = verdict.failed_moves(one) }
+    for _, row in ipairs(seen and one.rows or {}) do
+        local class = seen.by_id[row.id]
+        self.gain_of_page[row.id] = class and is_in_need(row) and policy_curve.gain(class, 1) or nil
     end
     return self
 end
 
--- The rows of the classes that may give pages to `to`, less the pages that they give already: those without items
--- alone, if there are any. A class that pages would help itself gives none.
+-- The move from this donor to this class if it stands; else nil.
+local function standing_move(self, to, donor_id)
+    local move = self.standing[to.id]
+    return move and move.from == donor_id and move or nil
+end
+
+-- Whether a class may give a page more to another. A class that pages would help itself gives none.
+local function may_give_to(self, row, to)
+    local given = self.given[row.id] or 0
+    local is_helped = starving.refuses(row) or starving.is_short(row) and (self.gain_of_page[row.id] or 1) > 0
+    return row.id ~= to.id and not is_helped and starving.may_give(row) and row.pages - given >= 2
+        and (not self.never_evicts or starving.free_pages(row) - given >= 1)
+end
+
+-- A class as a donor: its row, less the pages that it gives already.
+local function donor_of(self, row)
+    local given = self.given[row.id] or 0
+    return given == 0 and row or setmetatable({ pages = row.pages - given,
+        free_pages = math.max(0, (row.free_pages or 0) - given), held_free_pages = row.free_pages }, { __index = row })
+end
+
+-- The donors for a class: those without items alone, if there are any.
 local function donors_of(self, to)
     local donors, empty = {}, {}
     for _, row in ipairs(self.one.rows) do
-        local given = self.given[row.id] or 0
-        local is_in_need = starving.is_short(row) and (self.gain_of_page[row.id] or 1) > 0
-        if row.id ~= to.id and not is_in_need and not refuses(row) and starving.may_give(row)
-            and row.pages - given >= 2 and (not self.never_evicts or starving.free_pages(row) - given >= 1) then
-            donors[#donors + 1] = given == 0 and row or setmetatable({ pages = row.pages - given,
-                free_pages = math.max(0, (row.free_pages or 0) - given), held_free_pages = row.free_pages },
-                { __index = row })
-            local donor = donors[#donors]
-            empty[#empty + 1] = row.used_ratio == 0 and starving.has_spare(starving.free_pages(donor)) and donor or nil
-        end
+        local donor = may_give_to(self, row, to) and donor_of(self, row)
+        donors[#donors + 1] = donor or nil
+        empty[#empty + 1] = donor and row.used_ratio == 0 and starving.has_spare(starving.free_pages(donor)) and donor
+            or nil
     end
     return #empty > 0 and empty or donors
 end
@@ -125,7 +137,7 @@ end
 
 -- The donors whose next page costs least hits, and the one that was advised before.
 local function cheapest_donors(self, to)
-    local donors, cost, was = donors_of(self, to), {}, self.was[to.id]
+    local donors, cost = donors_of(self, to), {}
     for _, donor in ipairs(donors) do
         local given, class = self.given[donor.id] or 0, self.seen.by_id[donor.id]
         cost[donor] = policy_curve.cost(class, given + 1) - policy_curve.cost(class, given)
@@ -135,35 +147,38 @@ local function cheapest_donors(self, to)
     end)
     local list = order.first(donors, DONORS)
     for i = DONORS + 1, #donors do
-        list[#list + 1] = was and was.from == donors[i].id and donors[i] or nil
+        list[#list + 1] = standing_move(self, to, donors[i].id) and donors[i] or nil
     end
     return list
+end
+
+-- The number of pages that a class should get from a donor, and the hits a second that they bring.
+local function pages_by_hits(self, to, donor, usable)
+    local most = math.min(usable, most_pages(self, donor))
+    local pages, hits = best_pages(self, to, donor, most)
+    if not starving.refuses(to) then
+        return pages, hits
+    end
+    -- It needs pages, whatever hits they bring.
+    pages = net_hits(self, to, donor, most) >= 0 and most
+        or math.max(hits > 0 and pages or 1, math.min(most, refused_pages(self, to)))
+    return pages, net_hits(self, to, donor, pages)
 end
 
 -- The donor whose pages bring most hits to a class, and their number; the donor that was advised before stays until
 -- another one is twice as good. nil if no class can give.
 local function donor_by_hits(self, to, usable)
-    local best, best_count, best_hits
-    local was, was_count, was_hits
+    local best, standing
     for _, donor in ipairs(cheapest_donors(self, to)) do
-        local most = math.min(usable, most_pages(self, donor))
-        local pages, hits = best_pages(self, to, donor, most)
-        if refuses(to) then -- it needs pages, whatever hits they bring
-            pages = net_hits(self, to, donor, most) >= 0 and most
-                or math.max(hits > 0 and pages or 1, math.min(most, refused_pages(self, to)))
-            hits = net_hits(self, to, donor, pages)
-        end
-        if not best or hits > best_hits then
-            best, best_count, best_hits = donor, pages, hits
-        end
-        if self.was[to.id] and self.was[to.id].from == donor.id then
-            was, was_count, was_hits = donor, pages, hits
-        end
+        local offer = { donor = donor }
+        offer.pages, offer.hits = pages_by_hits(self, to, donor, usable)
+        best = (not best or offer.hits > best.hits) and offer or best
+        standing = standing_move(self, to, donor.id) and offer or standing
     end
-    if was and best_hits < limits.clearly_ratio * was_hits then
-        return was, was_count
+    best = standing and best.hits < limits.clearly_ratio * standing.hits and standing or best
+    if best then
+        return best.donor, best.pages
     end
-    return best, best_count
 end
 
 -- True if a donor is so much better than the advised one that the advice should change.
@@ -190,13 +205,13 @@ end
 -- The donor for a class while no prediction is possible, and the number of pages: the class with most free pages, then
 -- the one that keeps its items longest. nil if no class can give.
 local function donor_by_lives(self, to, usable)
-    local best, was
+    local best, standing
     for _, donor in ipairs(donors_of(self, to)) do
         best = (not best or starving.is_richer(donor, best)) and donor or best
-        was = self.was[to.id] and self.was[to.id].from == donor.id and donor or was
+        standing = standing_move(self, to, donor.id) and donor or standing
     end
-    best = was and not is_clearly_better(best, was) and was or best
-    if best and refuses(to) and starving.free_pages(best) < 1 then
+    best = standing and not is_clearly_better(best, standing) and standing or best
+    if best and starving.refuses(to) and starving.free_pages(best) < 1 then
         return best, 1
     end
     return best, best and math.max(1, math.min(usable, pages_by_lives(to, best)))
@@ -204,12 +219,38 @@ end
 
 -- The number of pages that was advised before, if about as many are right now.
 local function steady_pages(self, to, donor, pages)
-    local was = self.was[to.id]
-    if was and was.from == donor.id and was.pages <= (refuses(to) and pages or most_pages(self, donor))
+    local was = standing_move(self, to, donor.id)
+    if was and was.pages <= (starving.refuses(to) and pages or most_pages(self, donor))
         and was.pages <= limits.clearly_ratio * pages and pages <= limits.clearly_ratio * was.pages then
         return was.pages
     end
     return math.tointeger(pages)
+end
+
+-- Whether a prediction suffices to advise a move: its gain is sure, or the move stands and a gain is expected. A class
+-- that refuses stores gets pages that cost no hits.
+local function is_worth(self, move, made)
+    local change, standing = made.hit_ratio_change, standing_move(self, move.row, move.from)
+    return verdict.promise(made) == "gain" or move.refuses and change >= 0
+        or standing ~= nil and standing.is_advised and change > 0
+end
+
+-- Writes the prediction of a move into the move, and whether the move is advised. If the gain is not sure, that of a
+-- half of the pages may be, or of less.
+local function predict(self, move)
+    local pages = move.pages
+    local is_good
+    repeat
+        local made, why = verdict.predicted_move(self.one, move.from, move.to, pages, self.curves,
+            self.given[move.from])
+        is_good = made and is_worth(self, move, made)
+        if is_good or pages == move.pages then
+            move.pages, move.made, move.why = pages, made, why
+        end
+        pages = pages // 2
+    until is_good or not made or pages < 1
+    move.failed = move.pages > move.free_pages and self.failed or nil -- free pages cost nothing
+    move.is_advised = move.refuses or not move.failed and (not move.made or is_good)
 end
 
 -- The move to a class; nil if no class can give.
@@ -219,32 +260,18 @@ local function move_to(self, to)
     if not donor then
         return nil
     end
-    local was = self.was[to.id]
     local move = { from = donor.id, to = to.id, pages = steady_pages(self, to, donor, pages), row = to,
         free_pages = math.tointeger(starving.free_pages(donor)),
         held_free_pages = math.tointeger((donor.held_free_pages or donor.free_pages or 0) // 1),
-        lifetime_s = starving.lifetime_s(donor), refuses = refuses(to) }
-    local count = move.pages
-    local is_good
-    repeat -- of a smaller move the gain may be surer
-        local made, why = verdict.predicted_move(self.one, donor.id, to.id, count, self.curves,
-            self.given[donor.id])
-        is_good = made and (verdict.promise(made) == "gain" or move.refuses and made.hit_ratio_change >= 0
-            or was ~= nil and was.is_advised and was.from == donor.id and made.hit_ratio_change > 0)
-        if is_good or count == move.pages then
-            move.pages, move.made, move.why = count, made, why
-        end
-        count = count // 2
-    until is_good or not made or count < 1
-    move.failed = move.pages > move.free_pages and self.failed or nil -- free pages cost nothing
-    move.is_advised = move.refuses or not move.failed and (not move.made or is_good)
+        lifetime_s = starving.lifetime_s(donor), refuses = starving.refuses(to) }
+    predict(self, move)
     return move
 end
 
 local function rows_in_need(one)
     local rows = {}
-    for _, row in ipairs(one.rows) do
-        rows[#rows + 1] = (refuses(row) or starving.is_short(row)) and row or nil
+    for _, row in ipairs(one.rows or {}) do
+        rows[#rows + 1] = is_in_need(row) and row or nil
     end
     return rows
 end
@@ -253,7 +280,7 @@ end
 -- brings, else by evictions.
 local function sort_needs(self, rows)
     local function rank(row)
-        return refuses(row) and row.out_of_memory_per_s * 1e9
+        return starving.refuses(row) and row.out_of_memory_per_s * 1e9
             or self.gain_of_page[row.id] or row.mean_evicted_per_s or 0
     end
     return largest_first(rows, rank, "id")
@@ -270,7 +297,7 @@ end
 
 -- Writes the judgement into the rows: a class starves only if pages would help it.
 local function mark(one, plan)
-    for _, row in ipairs(one.rows) do
+    for _, row in ipairs(one.rows or {}) do
         if row.starves ~= nil then
             row.lives_short = starving.is_short(row)
             row.starves, row.advised, row.is_worst = false, nil, nil
@@ -297,23 +324,23 @@ local function sum_of(plan)
     return #list > 0 and #list == #plan.advised and verdict.sum(list) or nil
 end
 
-local function make(one, curves, base)
-    local rows, plan = rows_in_need(one), { stuck = {}, never_evicts = never_evicts(one) }
-    local self = rows[1] and state_of(one, curves, base) -- the figures of ten seconds cost more than all else
+local function make(one, curves, earlier)
+    local rows = rows_in_need(one)
+    local plan = { now = one.now, curves = curves, earlier = earlier, advised = {}, stuck = {} }
+    local self = rows[1] and state_of(one, curves, earlier) -- the figures of ten seconds cost more than all else
     for _, row in ipairs(self and sort_needs(self, rows) or {}) do
         local move = move_to(self, row)
         plan[#plan + 1] = move
-        plan.stuck[#plan.stuck + 1] = not move and refuses(row) and row or nil
+        plan.stuck[#plan.stuck + 1] = not move and starving.refuses(row) and row or nil
         if move and move.is_advised then
             self.given[move.from] = (self.given[move.from] or 0) + move.pages
         end
     end
     largest_first(plan, function(move) return rank_of(move, self.first) end, "to")
-    plan.advised, plan.state = {}, self
     for _, move in ipairs(plan) do
         plan.advised[#plan.advised + 1] = move.is_advised and move or nil
     end
-    plan.sum = sum_of(plan)
+    plan.state, plan.never_evicts, plan.sum = self, self and self.never_evicts, sum_of(plan)
     mark(one, plan)
     return plan
 end
@@ -327,21 +354,20 @@ end
 -- curves: as for slate.judge.verdict, or nil. Writes into the rows which classes starve (starves; lives_short also
 -- where no move is advised), which is first (is_worst), the move to each (advised) and what that or the best move
 -- brings (predicted_change, predicted_least, predicted_most). Made once for a snapshot and its curves. An advice stays
--- by the plan of an earlier snapshot alone (base): a plan made first without curves does not change the one with them.
+-- by the plan of an earlier snapshot alone: a plan made first without curves does not change the one with them.
 function M.of(one, curves)
     local last = one.page_plan
-    if not last or last.now ~= one.now or last.curves ~= curves then
-        local base = last
-        if last and last.now == one.now then
-            base = last.base
-        elseif last then
-            last.base = nil
-        end
-        last = { now = one.now, curves = curves, base = base,
-            plan = one.rows and make(one, curves, base) or { advised = {}, stuck = {} } }
-        one.page_plan = last
+    if last and last.now == one.now and last.curves == curves then
+        return last
     end
-    return last.plan
+    local earlier = last
+    if last and last.now == one.now then
+        earlier = last.earlier
+    elseif last then
+        last.earlier = nil
+    end
+    one.page_plan = make(one, curves, earlier)
+    return one.page_plan
 end
 
 --- The move to a class: that of the plan; for a class that is not in need, the move that suits it best. nil if no class

@@ -325,6 +325,11 @@ function M.is_measuring(rows)
     return false
 end
 
+--- True if a class refuses stores for want of memory.
+function M.refuses(row)
+    return (row.out_of_memory_per_s or 0) > 0
+end
+
 --- True if a class starves by the lives of its items, whether pages would help it or not.
 function M.is_short(row)
     return row.starves or row.lives_short or false

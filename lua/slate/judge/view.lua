@@ -144,16 +144,11 @@ local function filled_pages(class, before)
         and ratio(class.used_chunks - before.used_chunks, class.chunks_per_page)
 end
 
---- Whether a class refuses stores for want of memory.
-function M.refuses(row)
-    return (row.out_of_memory_per_s or 0) > 0
-end
-
 -- Writes the state and the flags of rows, after their judgement.
 local function add_flags(rows)
     for _, row in ipairs(rows) do
         row.state, row.flags = state_of(row), {}
-        if M.refuses(row) then
+        if starving.refuses(row) then
             row.flags[#row.flags + 1] = "out_of_memory"
         end
         if row.starves then
