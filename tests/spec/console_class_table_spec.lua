@@ -36,10 +36,21 @@ describe("the table of classes", function()
         model, ui = screens.look("memcached-1.6.18", 0), class_table.state()
     end)
 
-    it("says how many pages a class without items has to spare", function()
-        local class_state, row = require "slate.console.draw.class_state", { state = "empty", pages = 61 }
-        assert.equal("61 spare", class_state.short_words(row))
-        assert.equal("empty", class_state.short_words({ state = "empty", pages = 0 }))
+    it("says how many pages a class without items has to spare, in the longest form that fits", function()
+        local class_state, row = require "slate.console.draw.class_state", { state = "empty", pages = 9 }
+        for width, words in pairs({ [20] = "empty, 9 spare pages", [15] = "empty, 9 spare", [11] = "9 spare" }) do
+            assert.equal(words, class_state.words(row, width))
+        end
+        assert.equal("empty, 1 spare page", class_state.words({ state = "empty", pages = 1 }))
+        assert.equal("empty", class_state.words({ state = "empty", pages = 0 }, 11))
+        model.rows = { [4] = { id = 4, state = "empty", pages = 64 } }
+        for width, words in pairs({ [96] = " empty, 64 spare ", [138] = " empty, 64 spare pages " }) do
+            screens.shows(screens.text(screens.grid("views.classes", screens.frame(model), width, 24)), words)
+        end
+        for width, words in pairs({ [60] = "64 spare", [80] = "empty, 64 spare", [160] = "empty, 64 spare pages" }) do
+            screens.shows(screens.text(screens.grid("views.overview", screens.frame(model), width, 24)),
+                ("  %s\n"):format(words))
+        end
     end)
 
     it("is sorted by the chosen column, equal rows by class id", function()

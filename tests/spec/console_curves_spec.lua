@@ -26,9 +26,9 @@ describe("the view of curves", function()
     end)
 
     it("has the miss ratio of now, called a model, and a scale around it", function()
-        shows(drawn(answered()), "LRU model of the whole cache: miss 25.1 % at 64 MiB", "  56.9 ██▇", "^now 64 MiB",
+        shows(drawn(answered()), "LRU model of the whole cache: miss 25.1 % at 64 MiB", "  48.8 █████▇", "^now 64 MiB",
             "^128 MiB",
-            "s3fifo hit 77.4 % over 5 turnovers; expected at x0.5 76.7, x2 84.3, x4 94.3")
+            "s3fifo hit 77.4 % over 5 turnovers; expected (95 % band): x0.5 76.7, x2 84.3, x4\n94.3")
     end)
 
     it("has the policies, today's first, with unknown figures called so", function()
@@ -42,8 +42,34 @@ describe("the view of curves", function()
     end)
 
     it("has the value of a page, and what follows from it", function()
-        shows(drawn(answered()), "hits/s  BETTER POLICY", "  12    11   28.0   80.8     +2.1      -50",
+        shows(drawn(answered()), "hits/s  BETTER POLICY", "  12    11   28.0             80.8     +2.1      -50",
             "no class starves: no move is advised")
+    end)
+
+    local function class_curve(frame, id, lines)
+        frame.model.answers:take("class_curves", lines:gsub("[^;]+; ?", "STAT %0"):gsub("; ?", "\r\n") .. "END\r\n",
+            { at_s = 12, is_stats = true, class_id = id })
+        return frame
+    end
+
+    it("has the band of a hit ratio, and none of a class with too few reads", function()
+        local points = "point:1048576 0.3; band:1048576 0.1; point:11534336 0.8; band:11534336 0.05; "
+        shows(drawn(class_curve(answered(), 12, "bytes 11534336; reads 2100; " .. points)), " 80.0 (75.0-85.0) ")
+        shows(drawn(class_curve(answered(), 12, "bytes 11534336; reads 299; " .. points)),
+            "  12    11    5.2 not known: 299 sampled reads\n")
+        shows(drawn(answered({ curve = "STAT bytes 67108864\r\nSTAT reads 900\r\nSTAT hit_ratio_x1 0.7\r\n"
+            .. "STAT hit_ratio_x2 0.8\r\nSTAT band_x2 0.05\r\nEND\r\n" })), "(95 % band): x2 80.0 (75.0-85.0)\n")
+    end)
+
+    it("tells nothing of less than a page a class", function()
+        local frame = class_curve(answered(), 5, "bytes 1048576; reads 900; point:1048576 0.3; point:4194304 0.9; ")
+        local loss = drawn(frame, nil, 160, 50):match("\n +5 +1 +%S+ +30.0 +%S+ +(%S+)")
+        assert.equal("-", loss) -- the class keeps its last page
+        frame.model.answers:take("curve", frame.model.answers:text("curve"):gsub("bytes 67108864", "bytes 12582912"),
+            { at_s = 12, is_stats = true })
+        local text = drawn(frame)
+        shows(text, "expected (95 % band): x2 84.3, x4 94.3")
+        assert.is_nil(text:find("^8 MiB", 1, true))
     end)
 
     it("has the curve of the class under the cursor", function()

@@ -24,7 +24,7 @@ describe("the view of hot keys", function()
     it("has the least and the most of each share, and the whole name of the key under the cursor", function()
         local ui = { hotkeys = view.state() }
         shows(drawn(answered(), ui), "  1 key-0000000000000000000000000000", "3.0-3.2",
-            "389K requests; the first keys, ten at most, have 8.7 to 12.5 %",
+            "389K requests; the first 10 keys have 8.7 to 12.5 % of them",
             "key: key-0000000000000000000000000000")
         view.command(nil, ui, "bottom")
         shows(drawn(answered(), ui), "\n 20 key-", "key: key-0000000000000000000000000269")
@@ -91,11 +91,26 @@ describe("the view of hot keys", function()
         shows(drawn(frame, ui), "key: aü")
     end)
 
-    it("takes a click on a row", function()
+    it("takes a click on a row, and on the head of a figure that sorts", function()
         local ui = { hotkeys = view.state() }
-        local kind, row = screens.grid("views.hotkeys", answered(), 80, 24, ui):hot_at(10, 40)
+        local grid = screens.grid("views.hotkeys", answered(), 80, 24, ui)
+        local kind, row = grid:hot_at(10, 40)
         view.click(ui, kind, row)
         assert.same({ "row", 8, 8 }, { kind, row, ui.hotkeys.cursor })
+        local head = screens.text(grid):match("\n( NR KEY[^\n]*)")
+        for name, by in pairs({ ["READ/s"] = "bytes", ["REQ/s"] = "requests" }) do
+            view.click(ui, grid:hot_at(2, head:find(name) + 1))
+            assert.equal(by, ui.hotkeys.by)
+        end
+    end)
+
+    it("tells all of a key at 60 columns, and of those that are counted", function()
+        local frame = answered("requests 1000; seconds 10.0; 1:key user:1; 1:requests 300; 1:error 0;")
+        frame.model.now.slated, frame.key_count = nil, { hot = frame.model.answers:parsed("hotkeys") }
+        frame.key_count.hot.lost = 120
+        shows(drawn(frame, nil, 60, 15):gsub("%s+", " "),
+            "1000 requests in 10 s, 120 of them lost and taken to be like the others; the first key has 30.0 to 30.0 % "
+            .. "of them key: user:1")
     end)
 end)
 

@@ -33,7 +33,7 @@ describe("the overview", function()
         for _, words in ipairs({ "! BAD   class 12 starves: it evicts 100 items a second, which live 7s, while\n",
             "        class 4 has 7 free pages: press m\n", "hit %               75.0", "ops/s                300",
             "items   48 MiB", "of 64 MiB", "conns     10 of -", "class 12: 1.6 % of the pages, 100 % of the evictions",
-            "!>12   1184     1    1.6% █               100% █████████████", "     7s  STARVING",
+            "!>12   1184     1    1.6% █             100% ███████████", "     7s  STARVING",
             "evictions/s          100      100     100     100" }) do
             assert.truthy(shows(text, words), words)
         end
@@ -203,6 +203,30 @@ describe("the overview's classes", function()
         local text = draw(model, 80, 24, nil, ui)
         assert.truthy(shows(text, " more: press 2"))
         assert.truthy(text:find((">%2d "):format(ui.classes.cursor)))
+    end)
+
+    it("have the class under the cursor in their heading", function()
+        for _, case in ipairs({ { "down", "class 22: 1.5 % of the pages, 10.4 % of the evictions" },
+            { "down", "class 4: 97.0 % of the pages, 0 % of the evictions" }, { "top", "class 12: 1.5 % of" } }) do
+            overview.command(frame, ui, case[1])
+            screens.shows(draw(model, 80, 24, nil, ui), "─ " .. case[2])
+        end
+    end)
+
+    it("keep the cursor in sight and count the others below an outcome of three lines", function()
+        model = screens.look("slated-0.1", 0)
+        for _, size in ipairs({ { 80, 24 }, { 160, 50 }, { 60, 15 } }) do
+            frame, ui = screens.frame(model, { message = ("word "):rep(size[1] // 2) }), view_list.ui()
+            for _, key in ipairs({ "up", "down", "bottom", "top" }) do
+                local grid = cells.new(size[1], size[2], false)
+                screen.draw(frame, ui, grid)
+                overview.command(frame, ui, key)
+                screen.draw(frame, ui, grid)
+                local text, rows = screens.text(grid), require("slate.console.draw.imbalance").rows(model, ui)
+                assert.truthy(text:find((">%2d "):format(ui.classes.cursor)), text)
+                assert.equal(math.max(0, #rows - ui.overview.shown), tonumber(text:match("(%d+) more: press 2")) or 0)
+            end
+        end
     end)
 
     it("are no target where none is drawn, and none is asked for", function()

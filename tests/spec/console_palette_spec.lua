@@ -45,7 +45,7 @@ describe("the palette", function()
 
     it("finds every command of a view", function() -- keys move through a list; sort, filter and others take an argument
         for line, command in pairs({ undo = "undo", redo = "redo", record = "record", quit = "quit", pause = "pause",
-            ["hot keys"] = "view_hotkeys", help = "help", keep = "accept_trial", ["back by a min"] = "minute_back",
+            ["hot keys"] = "view_hotkeys", help = "help", keep = "accept_trial", ["back by min"] = "minute_back",
             mouse = "mouse", shell = "suspend", ["event after"] = "event_after", diff = "view_diff", tune = "view_tune",
             q = "quit" }) do
             assert.same({ kind = "command", command = command }, typed(line .. "\n"))
@@ -64,7 +64,6 @@ describe("the palette", function()
             ["filter ev>0 si"] = "filter ev>0 size>", ["set slab_auto"] = "set slab_automove ",
             ["set slab_automove "] = "set slab_automove off",
             ["set slab_automove_ratio 0.7"] = "set slab_automove_ratio 0.7", memory = "overview",
-            log = "events of the server",
             settings = "tune", hot = "hot keys", keys = "hot keys", config = "tune",
             pol = "set class_policy " }) do
             assert(offered(text)[line], text)
@@ -113,7 +112,7 @@ describe("the palette", function()
             assert.is_true(offered(text)[line], text)
         end
         for text, line in pairs({ LIFE = "explain LIFE", age = "explain age", share = "explain SHARE OF PAGES",
-            hitrate = "explain hitrate", mem = "set maxbytes ", rebalance = "move" }) do
+            hitrate = "explain hitrate", mem = "set maxbytes ", rebalance = "move", plan = "move" }) do
             assert.equal(line, offered(text)[1])
         end
         local evictions = offered("evic")
@@ -130,8 +129,14 @@ describe("the palette", function()
         assert.same({ "evictions", "class.ev" }, { ui.explain.terms[1], ui.explain.terms[2] })
         typed("explain nonsense\n")
         assert.truthy(ui.palette.why:find("nothing explains 'nonsense'", 1, true))
-        for text, line in pairs({ hot = "hot keys", log = "events of the server", settings = "tune" }) do
+        for text, line in pairs({ hot = "hot keys", log = "events", settings = "tune" }) do
             assert.equal(line, offered(text)[1])
+        end
+        for text, help in pairs({ log = "events of the server; after Fleet, of all servers (8)",
+            mark = "mark the moment on the screen, for the diff (D)", mem = "memory limit MiB: now 64, 8 to 1000000000",
+            ["explain MEM"] = "Memory for items." }) do -- one sentence each, and no half of one
+            offered(text)
+            assert.equal(help, choices.of(frame, ui, ui.palette.typed)[1].help)
         end
     end)
 

@@ -96,6 +96,7 @@ describe("Tune", function()
         end
         one.press("enter")
         one.draw()
+        assert.is_true(one.shows("│>● utility    pages go where")) -- the cursor is on the mode in force
         assert.is_true(one.shows("ratio      a page a second at most, to the class whose items die youngest"))
         pick("home", "down", "enter")
         assert.same({ false, "ratio" }, { one.ui.picker.is_open, one.ui.tune.wanted.slab_automove })

@@ -120,6 +120,16 @@ function M.waste(model)
     end) or {}
 end
 
+--- Why a curve tells nothing yet, a sentence; nil if it has enough sampled reads.
+function M.few_reads(model, curve)
+    return (call(model, "slate.judge.relief", "few_reads", curve))
+end
+
+--- The least memory that the server can hold, in bytes: a page a class.
+function M.least_bytes(model)
+    return model.now and call(model, "slate.judge.relief", "least_bytes", model.now.classes) or 0
+end
+
 --- The best donor for a class, starving or not: its id, and how many pages to move; nil if no class can give.
 function M.donor(model, class_id)
     if model.observer then

@@ -9,8 +9,8 @@ M.MODES = {
     { name = "ratio", number = 1, words = "a page a second at most, to the class whose items die youngest" },
     { name = "eviction", number = 2, words = "a page goes to a class at every eviction" },
     { name = "random", words = "a class in need gets any page of another class" },
-    { name = "lra", words = "a class in need gets the page whose items were longest not accessed" },
-    { name = "lrc", words = "a class in need gets the page that its class has had for longest" },
+    { name = "lra", words = "a class in need gets the page not accessed for longest" },
+    { name = "lrc", words = "a class in need gets the page longest in its class" },
     { name = "utility", words = "pages go where they promise most hits" },
     { name = "lua:", words = "a policy in Lua decides" },
 }

@@ -13,8 +13,8 @@ local M = {}
 local MARKS <const> = { starving = "!", spare = "+" }
 local STYLES <const> = { starving = cells.BAD, gain_unsure = cells.WARN, no_gain = cells.WARN, spare = cells.GOOD }
 
---- The columns of the screen that a word takes at most.
-M.WIDTH = 11
+--- The columns of the screen for the words of a state, and for their short form.
+M.WIDTH, M.SHORT_WIDTH = 22, 15
 
 function M.word(row)
     return model.STATE_WORDS[row and row.state or "unknown"]
@@ -25,16 +25,17 @@ local function empty_pages(row)
     return row and row.state == "empty" and row.pages > 0 and row.pages or nil
 end
 
---- The word, and the pages of a class without items: "empty, 9 spare pages".
-function M.words(row)
+--- The word, and the pages of a class without items: "empty, 9 spare pages". In fewer columns than that takes (width,
+-- default: no limit) "empty, 9 spare", and in still fewer "9 spare".
+function M.words(row, width)
     local pages = empty_pages(row)
-    return M.word(row) .. (pages and ", " .. units.plural(pages, "spare page") or "")
-end
-
---- The word, or of a class without items its pages: "61 spare". Not wider than WIDTH.
-function M.short_words(row)
-    local pages = empty_pages(row)
-    return pages and ("%d spare"):format(pages) or M.word(row)
+    if not pages then
+        return M.word(row)
+    end
+    local short = ("%d spare"):format(pages)
+    local whole = ("%s, %s"):format(M.word(row), units.plural(pages, "spare page"))
+    local middle = ("%s, %s"):format(M.word(row), short)
+    return #whole <= (width or #whole) and whole or #middle <= width and middle or short
 end
 
 function M.mark(row)

@@ -143,10 +143,15 @@ function M.step_sort(ui, step)
     end
 end
 
+-- How many trends are drawn in so many columns.
+local function trends_in(columns_left)
+    return columns_left >= 2 * (2 * TREND_LEAST + 1) and 2 or columns_left > TREND_LEAST and 1 or 0
+end
+
 -- Chooses columns in this order: the class id, the operator's choices, the main columns, a short trend, the state in
 -- words, other columns. Space left makes the trend longer; much space makes two trends. Returns { placed = a list of
--- { column, x_end }, from the table's left edge; x_end (of the last one, and a blank), has_state, trends = 0, 1
--- (evictions) or 2 (pages, too), trend_width }.
+-- { column, x_end }, from the table's left edge; x_end (of the last one, and a blank), state_width (nil: no room),
+-- trends = 0, 1 (evictions) or 2 (pages, too), trend_width }.
 local function lay_out(model, ui, width)
     local own, shown, left = columns.own(model.rules), {}, width - MARK_WIDTH
     local function take(column)
@@ -174,18 +179,22 @@ local function lay_out(model, ui, width)
     take_ranks(0, LAST_MAIN_RANK)
     local reserved = left > TREND_LEAST and TREND_LEAST + 1 or 0
     left = left - reserved
-    local has_state = reserved > 0 and left > class_state.WIDTH
-    left = has_state and left - class_state.WIDTH - 1 or left
+    local state_width = left > class_state.SHORT_WIDTH and class_state.SHORT_WIDTH or nil
+    left = state_width and left - state_width - 1 or left
     take_ranks(LAST_MAIN_RANK + 1, LAST_TREND_RANK)
     left = left + reserved
+    local narrower = left - class_state.WIDTH + class_state.SHORT_WIDTH
+    if state_width and trends_in(narrower) == trends_in(left) then -- the state's long form costs no trend
+        state_width, left = class_state.WIDTH, narrower
+    end
     local two_long = 2 * (TREND_LONG + 1)
     if left >= two_long then -- columns of the last ranks come after both trends
         left = left - two_long
         take_ranks(LAST_TREND_RANK + 1, LAST_RANK)
         left = left + two_long
     end
-    local trends = left >= 2 * (2 * TREND_LEAST + 1) and 2 or left > TREND_LEAST and 1 or 0
-    local layout = { placed = {}, x_end = MARK_WIDTH, has_state = has_state, trends = trends,
+    local trends = trends_in(left)
+    local layout = { placed = {}, x_end = MARK_WIDTH, state_width = state_width, trends = trends,
         trend_width = trends > 0 and left // trends - 1 or 0 }
     for _, list in ipairs({ ui.order, own }) do
         for _, column in ipairs(list) do
@@ -203,8 +212,8 @@ end
 -- Where the state and the trends begin, from the table's left edge; nil for those without room.
 local function places_of(layout)
     local x = layout.x_end + 1
-    local state_x = layout.has_state and x or nil
-    x = state_x and x + class_state.WIDTH + 1 or x
+    local state_x = layout.state_width and x or nil
+    x = state_x and x + layout.state_width + 1 or x
     if layout.trends == 2 then
         return state_x, x, x + layout.trend_width + 1
     end
@@ -248,7 +257,7 @@ local function draw_row(model, ui, grid, area, layout, class)
     end
     local state_x, pages_x, evictions_x = places_of(layout)
     if state_x then
-        grid:text(y, x + state_x, class_state.style(row), class_state.short_words(row))
+        grid:text(y, x + state_x, class_state.style(row), class_state.words(row, layout.state_width))
     end
     local function draw_trend(trend_x, series)
         grid:graph(cells.area(y, x + trend_x, 1, layout.trend_width), cells.GRAPH, series, 0)

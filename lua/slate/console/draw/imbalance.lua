@@ -13,7 +13,8 @@ local M = {}
 
 local WINDOW_S <const> = 10 -- evictions are means over this
 local BARS_X <const> = 19 -- after mark, id, size and pages
-local TAIL_WIDTH <const> = 19 -- of life and state
+local STATE_X <const> = 8 -- behind the life; together they are a row's tail
+local WIDE <const>, MIDDLE <const>, LEAST_STATE <const> = 100, 80, 11 -- columns of the screen, and those of a word
 local PERCENT_WIDTH <const> = 7
 local LEAST_WIDTH <const> = 56 -- below it there is no room for two bars
 
@@ -89,8 +90,13 @@ local function draw_bar(grid, y, x, width, style, ratio, most)
     grid:text(y, x + PERCENT_WIDTH, style, ("█"):rep(length))
 end
 
+local function tail_of(area)
+    return STATE_X + (area.width >= WIDE and class_state.WIDTH or area.width >= MIDDLE and class_state.SHORT_WIDTH
+        or LEAST_STATE)
+end
+
 local function half_of(area)
-    return (area.width - BARS_X - TAIL_WIDTH) // 2
+    return (area.width - BARS_X - tail_of(area)) // 2
 end
 
 local function draw_row(grid, area, one, most)
@@ -101,23 +107,17 @@ local function draw_row(grid, area, one, most)
     grid:text_right(y, x + 17, cells.PLAIN, figure.count(one.class.total_pages))
     draw_bar(grid, y, x + BARS_X, half, cells.GRAPH, one.page_ratio, most)
     draw_bar(grid, y, x + BARS_X + half, half, starves and cells.BAD or cells.WARN, one.eviction_ratio, most)
-    local tail = x + area.width - TAIL_WIDTH
+    local width = tail_of(area)
+    local tail = x + area.width - width
     grid:text_right(y, tail + 6, style, figure.age(one.row and one.row.life_s))
-    grid:text(y, tail + 8, style, class_state.word(one.row))
+    grid:text(y, tail + STATE_X, style, class_state.words(one.row, width - STATE_X))
 end
 
--- The filter, or else the worst class in a sentence.
-local function title_of(rows, filter)
-    if filter ~= "" then
-        return "filter: " .. filter
-    end
-    for _, one in ipairs(rows) do
-        if one.row and one.row.is_worst and one.eviction_ratio then
-            return ("class %d: %s %% of the pages, %s %% of the evictions"):format(one.class.id,
-                figure.percent(one.page_ratio), figure.percent(one.eviction_ratio))
-        end
-    end
-    return "classes"
+-- The filter, or else the class under the cursor in a sentence.
+local function title_of(one, filter)
+    return filter ~= "" and "filter: " .. filter or one and one.eviction_ratio
+        and ("class %d: %s %% of the pages, %s %% of the evictions"):format(one.class.id,
+            figure.percent(one.page_ratio), figure.percent(one.eviction_ratio)) or "classes"
 end
 
 -- The rows that fit from ui.overview.top on, the one under the cursor marked.
@@ -163,7 +163,7 @@ function M.draw(frame, ui, grid, area)
     ui.overview.shown = 0
     local y, x, half, room = area.y + 1, area.x, half_of(area), area.height - 2
     local more = #rows > room and ("%d more: press 2 "):format(#rows - room) or ""
-    local title = title_of(rows, ui.classes.filter)
+    local title = title_of(rows[cursor_row(frame.model, rows, ui)], ui.classes.filter)
     grid:rule(area.y, x, area.width, #title + #more + 4 <= area.width and title or "classes")
     if #rows == 0 and area.height > 1 then
         draw_none(frame.model, ui, grid, cells.area(y, x, 1, area.width))
@@ -174,7 +174,7 @@ function M.draw(frame, ui, grid, area)
     grid:text(y, x, cells.HEADER, "  CL   SIZE PAGES")
     grid:text(y, x + BARS_X, cells.HEADER, half > #"SHARE OF PAGES" and "SHARE OF PAGES" or "% PAGES")
     grid:text(y, x + BARS_X + half, cells.HEADER, half >= #"OF EVICTIONS, 10 s" and "OF EVICTIONS, 10 s" or "% EVICTED")
-    grid:text(y, x + area.width - TAIL_WIDTH + 2, cells.HEADER, "LIFE  STATE")
+    grid:text(y, x + area.width - tail_of(area) + 2, cells.HEADER, "LIFE  STATE")
     draw_rows(frame.model, ui, grid, cells.area(y + 1, x, room, area.width), rows, most)
     grid:text_right(area.y, x + area.width - 1, cells.HEADER, more)
 end

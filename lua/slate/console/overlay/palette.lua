@@ -19,7 +19,7 @@ local view_list = require "slate.console.view_list"
 
 local M = { name = "palette", scope = "palette" }
 
-local SHOWN_MOST <const>, HELP_X <const>, LINE_BYTES <const> = 10, 34, 119
+local SHOWN_MOST <const>, HELP_X_MOST <const>, LINE_BYTES <const> = 10, 34, 119
 
 --- typed: the line; why: why it was refused ("" after the next key); choice: the index of the marked one.
 function M.state()
@@ -49,13 +49,16 @@ function M.draw(frame, ui, grid)
     local why_rows = palette.why ~= "" and 1 or 0
     local y = grid.height - 3 - why_rows - shown
     palette.choice = keys.step(palette.choice, 0, #list)
-    local top = keys.top(1, palette.choice, shown, #list)
+    local top, help_x = keys.top(1, palette.choice, shown, #list), 0
+    for i = top, top + shown - 1 do
+        help_x = math.min(math.max(help_x, cells.width_of(list[i].line) + 3), HELP_X_MOST)
+    end
     grid:fill(cells.area(y, 0, shown + 2 + why_rows, grid.width), " ", cells.PLAIN)
     grid:rule(y, 0, grid.width, title_of(#list, shown))
     for i = top, top + shown - 1 do
         y = y + 1
-        grid:text_fit(y, 1, HELP_X - 2, cells.STRONG, list[i].line)
-        grid:text_fit(y, HELP_X, grid.width - HELP_X, cells.PLAIN, list[i].help)
+        grid:text_fit(y, 1, help_x - 2, cells.STRONG, list[i].line)
+        grid:text_fit(y, help_x, grid.width - help_x, cells.PLAIN, list[i].help)
         if i == palette.choice then
             grid:select(y, 0, grid.width)
         end

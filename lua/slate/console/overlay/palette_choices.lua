@@ -26,7 +26,7 @@ M.WORDS = {
 }
 -- More names, by the command of a key or the name of a setting.
 local ALSO <const> = { view_hotkeys = "keys, hot", view_events = "log", view_tune = "settings, config",
-    move_pages = "rebalance", maxbytes = "memory limit, mem", policy = "eviction policy",
+    move_pages = "rebalance, plan", maxbytes = "memory limit, mem", policy = "eviction policy",
     view_latency = "round trips" }
 local IS_WORD, REPLACED <const> = {}, { palette = true }
 for _, word in ipairs(M.WORDS) do
@@ -79,13 +79,11 @@ end
 
 -- the first word of a line --------------------------------------------------------------------
 
--- Adds a key. Its name is that of the key bar, or the first words of its help.
+-- Adds a key. Its name is that of the key bar, the words before the colon of its help, or that of its command.
 local function add_key(choices, row)
-    local name, tail = row.help:match("^([^:;,]+)[:;,] (.*)$")
-    if row.bar then
-        name, tail = row.bar:lower(), row.help
-    end
-    add(choices, "", name or row.help, "", ("%s(%s)"):format(tail and tail .. " " or "", keys.names(row)), row.command)
+    local name, tail = row.help:match("^([^:;,]+): (.*)$")
+    name = row.bar and row.bar:lower() or name or row.command:gsub("^view_", ""):gsub("_", " ")
+    add(choices, "", name, "", ("%s (%s)"):format(not row.bar and tail or row.help, keys.names(row)), row.command)
 end
 
 -- Adds the keys of the view, without those that move through a list or that a word replaces.
@@ -208,7 +206,8 @@ local function add_topics(choices, _, _, is_behind_word)
             end
         end
         if best then
-            choices[#choices + 1] = { line = "explain " .. best, help = entry.meaning,
+            choices[#choices + 1] = { line = "explain " .. best,
+                help = entry.meaning:match("^.-%.%f[%s\0]") or entry.meaning,
                 fit = is_named and BEGINS or IN_HELP + fit, place = #choices }
         end
     end

@@ -49,6 +49,7 @@ function M.draw(frame, ui, grid)
         grid:text_fit(line, x + WORDS_X, width - WORDS_X - 2, cells.DIALOG,
             settings_shown.value_words(row.name, value))
         if i == cursor then
+            grid:text(line, x + 1, cells.STRONG, ">")
             grid:select(line, x + 1, width - 2)
         end
     end

@@ -10,6 +10,7 @@ local largest_first = require("slate.base.order").largest_first
 local list = require "slate.console.draw.list"
 local propose = require "slate.console.propose"
 local question = require "slate.console.question"
+local PAGE_BYTES <const> = require("slate.facts.chunks").PAGE_BYTES
 local sampled = require "slate.facts.sampled"
 local units = require "slate.base.units"
 local view_list = require "slate.console.view_list"
@@ -35,9 +36,10 @@ function M.terms(ui, frame)
 end
 
 local AXIS_WIDTH <const>, SCREEN_ROWS <const>, READS_FROM_WIDTH <const> = 7, 10, 80
-local WORTH_WIDTH <const>, POLICY_LEAST <const>, POLICY_MOST <const> = 67, 52, 63 -- no policy's text is wider
+local WORTH_WIDTH <const>, POLICY_LEAST <const>, POLICY_MOST <const> = 78, 52, 63 -- no policy's text is wider
+local SIZES <const> = { [0.5] = true, [2] = true, [4] = true } -- those in words
 local TONES <const> = { good = cells.GOOD, note = cells.DIM, warn = cells.WARN, bad = cells.BAD }
-local POLICY_X <const>, POLICY_WIDTH <const> = 51, 15
+local POLICY_X <const>, POLICY_WIDTH <const> = 62, 15
 
 -- the curve -----------------------------------------------------------------------------------
 
@@ -95,20 +97,23 @@ function M.draw_curve(grid, area, whole, own, id)
     draw_graph(grid, cells.area(area.y + 1, area.x, area.height - 1, area.width), curve)
 end
 
--- Draws the hit ratios of the cache itself, and those to expect with other memory. They are no points of the curve,
--- which is the LRU's.
-local function draw_sizes(grid, y, width, curve, policy)
-    local hit = {}
+-- "76.7 (74.1-79.3)": a hit ratio, and the least and the most of its band, if they are known.
+local function ratio_words(ratio, least, most)
+    return figure.percent(ratio) .. (least and (" (%s-%s)"):format(figure.percent(least), figure.percent(most)) or "")
+end
+
+-- The hit ratios of the cache itself, and those to expect with other memory, with their bands. They are no points of
+-- the curve, which is the LRU's.
+local function size_words(curve, policy)
+    local hit, expected = nil, {}
     for _, size in ipairs(curve.sizes) do
-        hit[size[1]] = size[2]
+        hit = size[1] == 1 and size[2] or hit
+        expected[#expected + 1] = SIZES[size[1]] and ("x%g %s"):format(size[1], ratio_words(table.unpack(size, 2, 4)))
+            or nil
     end
-    if not hit[1] then
-        grid:text_fit(y, 0, width, cells.DIM, "what its policy would hit with other memory: not known yet")
-        return
-    end
-    grid:text_fit(y, 0, width, cells.PLAIN,
-        ("%s hit %s %% over 5 turnovers; expected at x0.5 %s, x2 %s, x4 %s"):format(policy or "its policy",
-            figure.percent(hit[1]), figure.percent(hit[0.5]), figure.percent(hit[2]), figure.percent(hit[4])))
+    return hit and ("%s hit %s %% over 5 turnovers; expected (95 %% band): %s"):format(policy or "its policy",
+        figure.percent(hit), table.concat(expected, ", "))
+        or "what its policy would hit with other memory: not known yet" .. (curve.lacks and "; " .. curve.lacks or "")
 end
 
 -- Draws whether more memory or another policy would help, a line each: the answers of slatectl doctor and advise.
@@ -171,10 +176,27 @@ local function signed(rate, sign)
     return rate and (rate > 0 and sign or " ") .. figure.count(math.max(rate, 0)) or "-"
 end
 
-local function draw_worth(grid, y, area, worth)
-    grid:text(y, area.x + 1, cells.PLAIN, ("%3d %5s %6s %6s %8s %8s"):format(worth.id, figure.count(worth.pages),
-        figure.percent(worth.read_share), figure.percent(worth.hit_ratio), signed(worth.gain, "+"),
-        signed(worth.loss, "-")))
+-- The least (field 3) or the most (field 4) of a curve's points at so many bytes; nil: not known.
+local function bound_at(curve, field, bytes)
+    local bounds = {}
+    for _, point in ipairs(curve.points) do
+        bounds[#bounds + 1] = point[field] and { point[1], point[field] }
+    end
+    return bounds[1] and sampled.between(bounds, bytes)
+end
+
+-- Draws what a page more or less is worth to a class. A class keeps its last page.
+local function draw_worth(model, grid, y, area, worth)
+    local curve, bytes = model.answers:class_curve(worth.id), worth.pages * PAGE_BYTES
+    local x = grid:text(y, area.x + 1, cells.PLAIN, ("%3d %5s %6s "):format(worth.id, figure.count(worth.pages),
+        figure.percent(worth.read_share)))
+    if question.few_reads(model, curve) then
+        grid:text_fit(y, x, POLICY_X - x, cells.DIM, ("not known: %s sampled reads"):format(figure.count(curve.reads)))
+        return
+    end
+    grid:text(y, x, cells.PLAIN, ("%16s %8s %8s"):format(
+        ratio_words(worth.hit_ratio, bound_at(curve, 3, bytes), bound_at(curve, 4, bytes)), signed(worth.gain, "+"),
+        worth.pages > 1 and signed(worth.loss, "-") or "-"))
     local room = area.width - POLICY_X
     if room >= POLICY_WIDTH and worth.policy then
         grid:text_fit(y, area.x + POLICY_X, room, cells.GOOD, ("%s %+.1f pt"):format(worth.policy,
@@ -203,12 +225,12 @@ end
 local function draw_classes(frame, at, grid, area)
     local worths, rows = question.worth(frame.model), area.height - 2
     local cursor = place_of(worths, at.cursor)
-    grid:head(area.y, area.x, area.width, "  CL PAGES READS%   HIT%  +1 PAGE  -1 PAGE hits/s")
+    grid:head(area.y, area.x, area.width, "  CL PAGES READS%       HIT% (band)  +1 PAGE  -1 PAGE hits/s")
     if area.width >= POLICY_X + POLICY_WIDTH then
         grid:text(area.y, area.x + POLICY_X, cells.HEADER, "BETTER POLICY")
     end
     list.draw(grid, cells.area(area.y + 1, area.x, rows, area.width), at, cursor, #worths, function(y, i)
-        draw_worth(grid, y, area, worths[i])
+        draw_worth(frame.model, grid, y, area, worths[i])
         grid:text(y, area.x, cells.STRONG, i == cursor and ">" or "")
     end, function(i) return worths[i].id end)
     if #worths == 0 then
@@ -231,19 +253,28 @@ local function draw_tables(frame, at, grid, area)
     end
 end
 
+-- The curve of the whole cache without the sizes that the server cannot have: each class keeps a page.
+local function within_reach(curve, model)
+    local copy = setmetatable({ points = table.move(curve.points, 1, #curve.points, 1, {}),
+        sizes = table.move(curve.sizes, 1, #curve.sizes, 1, {}) }, { __index = curve })
+    sampled.leave_out_below(copy, question.least_bytes(model))
+    return copy
+end
+
 function M.draw(frame, ui, grid, area)
     if not detail.is_ready(frame, "curve", grid, area) then
         return
     end
     local answers = frame.model.answers
-    local curve, whatif = answers:parsed("curve"), answers:parsed("whatif")
+    local curve, whatif = within_reach(answers:parsed("curve"), frame.model), answers:parsed("whatif")
     local graph = area.height >= 40 and area.height // 2 or area.height >= 16 and 8 or area.height
     M.draw_curve(grid, cells.area(area.y, 0, graph, area.width), curve, answers:class_curve(ui.curves.cursor),
         ui.curves.cursor)
     local y, rows = area.y + graph, area.height - graph
     if rows >= 8 then
-        draw_sizes(grid, y, area.width, curve, whatif and whatif.totals.policy)
-        local used = 1 + draw_answers(frame, grid, y + 1, area.width)
+        local words = size_words(curve, whatif and whatif.totals.policy)
+        local used = grid:paragraph(cells.area(y, 0, rows, area.width), cells.PLAIN, words)
+        used = used + draw_answers(frame, grid, y + used, area.width)
         draw_tables(frame, ui.curves, grid, cells.area(y + used, 0, rows - used, area.width))
     end
 end

@@ -67,9 +67,12 @@ end
 
 local function draw_head(grid, area, layout, at)
     grid:head(area.y, area.x, area.width, " NR KEY" .. (at.filter ~= "" and (" with '%s'"):format(at.filter) or ""))
-    for _, column in ipairs(COLUMNS) do
+    for i, column in ipairs(COLUMNS) do
         local is_sort = column.by == at.by
         put(grid, area.y, layout, column, is_sort and cells.STRONG or cells.HEADER, column.head)
+        if column.by then
+            grid:hot(cells.area(area.y, layout.x + column.x_end - #column.head, 1, #column.head + 1), "sort", i)
+        end
         if is_sort and layout.x + column.x_end < layout.width then
             grid:text(area.y, layout.x + column.x_end, cells.STRONG, "▼")
         end
@@ -140,17 +143,15 @@ local function key_words(frame, at)
     return "key: " .. hotkeys.shown_key(at.shown[at.cursor].key)
 end
 
--- Draws what the first keys have together, and below it words on one key.
-local function draw_notes(grid, area, hot, words)
-    local least, most = 0, 0
-    for i = 1, math.min(#hot.keys, NAMED_MOST) do
+-- What the first keys have together.
+local function first_words(hot)
+    local least, most, count = 0, 0, math.min(#hot.keys, NAMED_MOST)
+    for i = 1, count do
         local share = share_of(hot, hot.keys[i], "requests")
         least, most = least + (share.least or 0), most + (share.most or 0)
     end
-    grid:text_fit(area.y, 0, area.width, cells.PLAIN,
-        ("%s; the first keys, ten at most, have %s to %s %% of them"):format(sample_words(hot),
-            figure.percent(least), figure.percent(math.min(most, 1))))
-    grid:paragraph(cells.area(area.y + 1, 0, area.height - 1, area.width), cells.STRONG, words)
+    return ("%s; the first %s %s to %s %% of them"):format(sample_words(hot),
+        count == 1 and "key has" or count .. " keys have", figure.percent(least), figure.percent(math.min(most, 1)))
 end
 
 -- The keys in the order and with the names that the operator chose.
@@ -210,14 +211,15 @@ function M.draw(frame, ui, grid, area)
         return
     end
     at.cursor = keys.step(at.cursor, 0, count)
-    local words = key_words(frame, at)
+    local first, words = first_words(hot), key_words(frame, at)
+    local first_rows = cells.rows_of(first, area.width)
     local notes = area.height >= NOTES_FROM_HEIGHT
-        and 1 + math.min(cells.rows_of(words, area.width), area.height // 2) or 0
+        and math.min(first_rows + cells.rows_of(words, area.width), area.height // 2) or 0
     list.draw(grid, cells.area(area.y + 1, 0, area.height - 1 - notes, area.width), at, at.cursor, count,
         function(y, number) draw_key(grid, y, layout, hot, at.shown[number], number) end)
-    if notes > 0 then
-        draw_notes(grid, cells.area(area.y + area.height - notes, 0, notes, area.width), hot, words)
-    end
+    local y = area.y + area.height - notes
+    grid:paragraph(cells.area(y, 0, notes, area.width), cells.PLAIN, first)
+    grid:paragraph(cells.area(y + first_rows, 0, notes - first_rows, area.width), cells.STRONG, words)
 end
 
 --- The key as a command takes it; nil: it has bytes that a command of text cannot have.
@@ -259,6 +261,12 @@ function M.edit(at, command, key)
     at.opened, at.cursor = nil, 1
 end
 
-M.click = list.click "hotkeys"
+function M.click(ui, kind, value)
+    if kind == "row" then
+        ui.hotkeys.cursor = value
+    elseif kind == "sort" then
+        ui.hotkeys.by = COLUMNS[value].by
+    end
+end
 
 return M

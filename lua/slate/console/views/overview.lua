@@ -26,7 +26,7 @@ local REFUSALS <const> = { out_of_memory = true, refused_connections = true }
 local FEW_LINES <const>, MIDDLE_LINES <const> = 3, 5 -- of FEW, on a screen of 24 rows, and on one that is not tall
 local SCALE_X <const>, SCALE_WIDTH <const> = 43, 8 -- the graphs' scales, after the means
 local MEMORY_ROWS <const>, MARK_WIDTH <const> = 4, 8 -- "! BAD   "
-local SCREEN_STEP <const> = 5
+local SCREEN_STEP <const>, CLASSES_LEAST <const> = 5, 4 -- the latter: rows of the list of classes, with its heads
 local WORST_FROM <const>, WORST_WIDTH <const>, WORST_MOST <const> = 240, 100, 6 -- graphs of classes on a wide screen
 local GRAPH_LEAST <const> = 5 -- rows of a graph that fills the screen with others
 
@@ -268,7 +268,8 @@ function M.draw(frame, ui, grid, area)
     local health_rows = math.min(rows_of(lines, area.width) + 1, health_most)
     local memory_rows = area.height >= 16 and MEMORY_ROWS or 0
     draw_health(lines, grid, take(health_rows))
-    draw_rates(model, grid, take(math.min(left - memory_rows, 1 + rates_most)))
+    local reserved = left - memory_rows >= CLASSES_LEAST + 2 and CLASSES_LEAST or 0
+    draw_rates(model, grid, take(math.min(left - memory_rows - reserved, 1 + rates_most)))
     if memory_rows > 0 then
         draw_memory(model, grid, take(memory_rows))
     end
@@ -277,7 +278,7 @@ function M.draw(frame, ui, grid, area)
         draw_graph(model, grid, cells.area(at.y, 0, 7, half), "evictions")
         draw_graph(model, grid, cells.area(at.y, half, 7, area.width - half), "hit_ratio")
     end
-    if left >= 4 then
+    if left >= CLASSES_LEAST then
         imbalance.draw(frame, ui, grid, take(left - (left >= 12 and 5 or 0)))
     end
     if left >= 2 then
