@@ -124,6 +124,7 @@ describe("the overview", function()
         local _, count = screens.text(grid):gsub("cannot connect", "")
         assert.equal(1, count)
         screens.shows(screens.text(grid), "is it the right port? start with slatetop HOST:PORT")
+        assert.is_false(shows(screens.text(grid), "does not report its classes")) -- nothing is known of it
     end)
 
     it("is measuring before the second refresh, and empty before the first", function()

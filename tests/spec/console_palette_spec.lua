@@ -115,6 +115,8 @@ describe("the palette", function()
             hitrate = "explain hitrate", mem = "set maxbytes ", rebalance = "move", plan = "move" }) do
             assert.equal(line, offered(text)[1])
         end
+        ui.view = view_list.index("events") -- Overview has the plan
+        assert.equal("overview", choices.of(frame, ui, "plan")[1].line)
         local evictions = offered("evic")
         assert.is_true(evictions["sort evicted"])
         assert.equal("set ", evictions[1]:sub(1, 4)) -- settings stand before columns and explanations
@@ -133,7 +135,7 @@ describe("the palette", function()
             assert.equal(line, offered(text)[1])
         end
         for text, help in pairs({ log = "events of the server; after Fleet, of all servers (8)",
-            mark = "mark the moment on the screen, for the diff (D)", mem = "memory limit MiB: now 64, 8 to 1000000000",
+            mark = "mark the moment on the screen, for the diff (D)", mem = "memory limit MiB: now 64, 8 or more",
             ["explain MEM"] = "Memory for items." }) do -- one sentence each, and no half of one
             offered(text)
             assert.equal(help, choices.of(frame, ui, ui.palette.typed)[1].help)

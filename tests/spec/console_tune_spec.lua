@@ -150,7 +150,7 @@ describe("Tune", function()
         for _, typed in ipairs({ "99", "0", "x" }) do
             one.press("e")
             one.type(typed)
-            assert.is_true(one.shows("lru hot % takes a number from 1 to 80"))
+            assert.is_true(one.shows("lru hot % takes a number: 1 to 80"))
             one.press("escape")
         end
         one.ui.classes.cursor = 12
@@ -263,6 +263,11 @@ describe("the list of keys", function()
         help.command(one.frame, one.ui, "cancel", "escape")
         assert.same({ "", true }, { one.ui.help.searched, one.ui.help.is_open })
         help.command(one.frame, one.ui, "cancel", "escape")
+        assert.is_false(one.ui.help.is_open)
+        help.open(one.ui)
+        assert.is_nil(help.command(one.frame, one.ui, nil, "m")) -- a key that opens a view closes the list, no other
+        assert.is_true(one.ui.help.is_open)
+        assert.same({ kind = "command", command = "view_fleet" }, help.command(one.frame, one.ui, nil, "7"))
         assert.is_false(one.ui.help.is_open)
     end)
 

@@ -9,6 +9,8 @@ local shown = require "slate.act.shown"
 
 local M = {}
 
+local ENDLESS <const> = 1e9
+
 --- The settings of the server (of slate.facts.settings_shown.list); none before its first snapshot. class_id: the class
 --- of the row class_policy; nil: none.
 function M.rows(model, class_id)
@@ -28,6 +30,11 @@ end
 --- "automove mode": the label of a setting; its name if it has no row.
 function M.label(name)
     return (settings.row(name) or {}).label or name
+end
+
+--- "1 to 80": the range of a number; "8 or more" where no server comes near the end.
+function M.range(row)
+    return row.most < ENDLESS and ("%.7g to %.10g"):format(row.least, row.most) or ("%.7g or more"):format(row.least)
 end
 
 --- The setting's term in man/explain.txt.

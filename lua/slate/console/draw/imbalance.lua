@@ -102,7 +102,7 @@ end
 local function draw_row(grid, area, one, most)
     local y, x, half, starves = area.y, area.x, half_of(area), class_state.starves(one.row)
     local style = starves and cells.BAD or cells.PLAIN
-    grid:text(y, x, style, ("%s %2d"):format(starves and "!" or " ", one.class.id))
+    grid:text(y, x, style, ("%s %2d"):format(class_state.mark(one.row), one.class.id))
     grid:text_right(y, x + 11, style, figure.chunk(one.class.chunk_size))
     grid:text_right(y, x + 17, cells.PLAIN, figure.count(one.class.total_pages))
     draw_bar(grid, y, x + BARS_X, half, cells.GRAPH, one.page_ratio, most)
@@ -137,8 +137,8 @@ local function draw_rows(model, ui, grid, area, rows, most)
 end
 
 local function draw_none(model, ui, grid, area)
-    grid:text_fit(area.y, area.x, area.width, cells.DIM,
-        ui.classes.filter ~= "" and "no class passes the filter: / changes it" or model:no_classes())
+    grid:text_fit(area.y, area.x, area.width, cells.DIM, ui.classes.filter ~= ""
+        and "no class passes the filter: / changes it" or model.now and model:no_classes() or "")
 end
 
 --- Draws the classes that evict most, below each other: their evictions and hits over time.

@@ -13,7 +13,8 @@ local COLUMN_WIDTH <const>, NAMES_WIDTH <const>, SEARCHED_BYTES <const>, SCREEN_
 local DIALOGS <const> = { { "review", "in a review" },
     { "palette", "while typing a command" }, { "filter", "while typing a filter" },
     { "columns", "in the list of columns" }, { "explain", "in an explanation" },
-    { "value", "while typing a value" }, { "why", "in the reasons" }, { "past", "in the past" },
+    { "value", "while typing a value" },
+    { "picker", "in a list of values" }, { "why", "in the reasons" }, { "past", "in the past" },
     { "help", "in this list" } }
 
 --- is_searched: the searched text is being typed; searched: only lines with this text are shown; top: the first line.
@@ -91,12 +92,17 @@ local function search(at, command, key)
     at.top = 1
 end
 
---- Drawing stops scrolling at the last line.
+--- Drawing stops scrolling at the last line. A key that opens a view closes the list, unless it is that of a review.
 function M.command(_, ui, command, key)
     local at = ui.help
     if at.is_searched then
         search(at, command, key)
         return
+    end
+    local of_view = not command and keys.command(key, view_list.current(ui).scope)
+    if of_view and of_view:find("^view_") and not view_list.is_open(ui, "review") then
+        at.is_open = false
+        return { kind = "command", command = of_view }
     end
     at.top = keys.step(at.top, keys.move_rows(command, SCREEN_ROWS), math.maxinteger // 2)
     at.is_searched, at.is_open = command == "filter", command ~= "cancel"

@@ -26,8 +26,8 @@ M.WORDS = {
 }
 -- More names, by the command of a key or the name of a setting.
 local ALSO <const> = { view_hotkeys = "keys, hot", view_events = "log", view_tune = "settings, config",
-    move_pages = "rebalance, plan", maxbytes = "memory limit, mem", policy = "eviction policy",
-    view_latency = "round trips" }
+    move_pages = "rebalance, plan", view_overview = "rebalance pages, plan of moves", view_latency = "round trips",
+    maxbytes = "memory limit, mem", policy = "eviction policy" }
 local IS_WORD, REPLACED <const> = {}, { palette = true }
 for _, word in ipairs(M.WORDS) do
     IS_WORD[word.name] = true
@@ -38,7 +38,7 @@ end
 
 -- How well a choice fits the typed words, in any order, without regard to case. While no word is typed, columns to sort
 -- by and explanations stand IN_HELP further behind, but an explanation of just this name stands before words within.
-local BEGINS <const>, IN_NAME <const>, IN_HELP <const> = 1, 2, 3
+local IS_NAME <const>, BEGINS <const>, IN_NAME <const>, IN_HELP <const> = 0, 1, 2, 3
 
 --- The word that begins a line, and the text after it and a blank; nil: it has none.
 function M.word_of(line)
@@ -68,9 +68,9 @@ end
 -- Adds the line "BEFORE NAME AFTER" when its name or help fits. after: " " or ">" if the line goes on; behind: added to
 -- the fit (optional).
 local function add(choices, before, name, after, help, command, behind)
-    local also = ALSO[command or name] or ""
-    local fit = #choices.typed > 1 and (", " .. also):find(", " .. choices.typed:lower(), 1, true) and BEGINS
-        or fit_of(choices.typed, name, help)
+    local also, typed = (", %s,"):format(ALSO[command or name] or ""), ", " .. choices.typed:lower()
+    local fit = #choices.typed > 1 and (also:find(typed .. ",", 1, true) and IS_NAME
+        or also:find(typed, 1, true) and BEGINS) or fit_of(choices.typed, name, help)
     if fit then
         choices[#choices + 1] = { line = before .. name .. after, help = help, command = command,
             fit = fit + (behind or 0), place = #choices, goes_on = after ~= "" }
@@ -143,7 +143,7 @@ local function note_of(row, is_known)
     if row.refusal then
         return ("%s: %s"):format(row.label, is_known and row.refusal or "waiting for the server")
     elseif row.form == "number" then
-        return ("%s: now %s, %.7g to %.10g"):format(row.label, row.now or "", row.least, row.most)
+        return ("%s: now %s, %s"):format(row.label, row.now or "", change.range(row))
     end
     return ("%s: now %.60s"):format(row.label, row.now or "")
 end

@@ -99,7 +99,7 @@ end
 -- The range of a row, what undo sets, or what it needs.
 local function note_of(row, changed)
     return row.refusal or changed and "undo: " .. (row.name == "geometry" and "revert" or row.now or "")
-        or row.form == "number" and ("%.7g to %.10g"):format(row.least, row.most)
+        or row.form == "number" and change.range(row)
         or row.form == "text" and "auto, factor N, sizes N,N" or row.choices
 end
 
@@ -294,7 +294,7 @@ local function why_unsound(frame, ui, row)
     end
     local number = units.parse_decimal(typed)
     if not (number and number >= row.least and number <= row.most) then
-        return ("%s takes a number from %.7g to %.10g"):format(row.label, row.least, row.most)
+        return ("%s takes a number: %s"):format(row.label, change.range(row))
     end
 end
 
