@@ -3,7 +3,6 @@
 --
 -- An item that the server has already is newer than the file and stays, by default. Items that have expired since are
 -- left out. Items that the server refuses, such as a value that is too large, are counted, and the rest goes on.
--- @module slate.act.load_items
 local clock = require "slate.base.clock"
 local items_file = require "slate.wire.items_file"
 local requests = require "slate.wire.request"
@@ -106,13 +105,9 @@ local function receive(client, count, tally)
     return true
 end
 
---- Stores the items of a file.
--- @tparam Client client
--- @tparam Reader reader of slate.wire.items_file
--- @tparam table tally `stored`, `kept`, `expired` and `refused` are counted up; `refusal` is the first one's words
--- @tparam table options `overwrite`: items that the server has already are replaced, too
--- @tparam function between is called after each batch
--- @treturn boolean true when the file was read to its end, or nil, message, code
+--- Stores the items of a file. reader: of slate.wire.items_file. tally: `stored`, `kept`, `expired` and `refused` are
+-- counted up; `refusal` is the first one's words. options: `overwrite`: items that the server has already are replaced,
+-- too. `between` is called after each batch. Returns true when the file was read to its end; or nil, message, code.
 function M.store(client, reader, tally, options, between)
     local mode = options.overwrite and "" or " ME"
     local ok, message, code = client:permits("ms" .. mode)

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Work in pieces that leaves a share of the time to others: after a piece of t seconds comes a pause of t (1 - share)
 -- / share. A piece that took very long was not work: this process was stopped, or the machine.
--- @module slate.act.pace
 local clock = require "slate.base.clock"
 
 local M = {}
@@ -15,9 +14,7 @@ M.SHARE = 0.5
 local Pace = {}
 Pace.__index = Pace
 
---- Begins the first piece.
--- @tparam number share above 0, at most 1
--- @treturn Pace
+--- Begins the first piece. share: above 0, at most 1.
 function M.new(share)
     return setmetatable({ share = share, since_s = clock.steady_s(), due_s = 0 }, Pace)
 end

@@ -15,7 +15,6 @@
 --
 -- An item that changes meanwhile is read as it is at its turn. An item that went is counted. A stale item is left out;
 -- if the read won the right to renew the item, it gives the right back: it marks the item stale once more.
--- @module slate.act.save_items
 local clock = require "slate.base.clock"
 local items_file = require "slate.wire.items_file"
 local keydump = require "slate.wire.keydump"
@@ -153,15 +152,9 @@ local function walk_well(client, prefix, dump)
 end
 
 --- Walks the keys of a server into a temporary file, a line each as slated's `mgdump` has them: `KEY` or `BASE64 b`.
--- @tparam Client client is closed afterwards
--- @tparam ?string prefix only keys that begin with this; those in base64 are left out then
--- @tparam boolean is_slated
--- @treturn[1] file to read from its beginning
--- @treturn[1] integer how many keys
--- @treturn[1] integer how many more there may be, which the walk missed
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string code
+-- The client is closed afterwards. prefix: only keys that begin with this; those in base64 are left out then. Returns
+-- the file, to read from its beginning, how many keys it has, and how many more there may be, which the walk missed; or
+-- nil, message, code.
 function M.walk(client, prefix, is_slated)
     local walked, message, code = walk_well(client, prefix, is_slated and MGDUMP or METADUMP)
     client:close()
@@ -276,14 +269,10 @@ local function receive(client, batch, tally, on_item)
     return give_back(client, won)
 end
 
---- Reads the items of walked keys and hands each to `on_item`, which returns true, or nil, message, code.
--- @tparam Client client
--- @tparam file spool from `walk`
--- @tparam table tally `gone`, `stale` and `unaskable` (keys that no request can hold) are counted up, `read` counts the
--- keys that were requested
--- @tparam function on_item gets an item as slate.wire.items_file writes it, and takes its value before it returns
--- @tparam function between is called after each batch
--- @treturn boolean true, or nil, message, code
+--- Reads the items of walked keys and hands each to `on_item`, as slate.wire.items_file writes it: `on_item` takes the
+-- value before it returns true, or nil, message, code. spool: the file of `walk`. tally: `gone`, `stale` and
+-- `unaskable` (keys that no request can hold) are counted up, `read` counts the keys that were requested. `between` is
+-- called after each batch. Returns true, or nil, message, code.
 function M.read(client, spool, tally, on_item, between)
     while true do
         local batch, text = next_batch(spool, tally)

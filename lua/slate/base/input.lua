@@ -3,7 +3,6 @@
 --
 -- Opening a FIFO waits for a writer, and a device such as /dev/zero may have no end. So this module opens only regular
 -- files, and descriptors that the program inherited: a shell's <(COMMAND) is /dev/fd/63, standard input is /dev/stdin.
--- @module slate.base.input
 local M = {}
 
 M.FIRST_BYTE_S = 30 -- how long a pipe may take until its first byte: enough for a remote login
@@ -39,9 +38,8 @@ local function is_ready(number)
 end
 
 --- The reason that a read of the path could wait: a message that begins with the path; nil if none. A descriptor that
--- the program inherited is good once its first byte is there; this function waits for that byte.
--- @tparam string path
--- @tparam ?boolean only_regular refuse descriptors, for a caller that opens the file twice
+-- the program inherited is good once its first byte is there; this function waits for that byte. only_regular: refuse
+-- descriptors, for a caller that opens the file twice.
 function M.problem(path, only_regular)
     local kind = M.kind(path)
     if not kind or kind == "file" or kind == "folder" then
@@ -55,12 +53,8 @@ function M.problem(path, only_regular)
 end
 
 --- Opens a regular file, or a descriptor that the program inherited, to read. A folder opens too, and its read fails.
--- @tparam string path
--- @tparam ?boolean only_regular as of `problem`
--- @treturn[1] file
--- @treturn[2] nil
--- @treturn[2] string message, which begins with the path, as that of io.open
--- @treturn[2] ?integer the number of the error, of io.open
+-- only_regular: as of `problem`. Returns the file; or nil, a message that begins with the path, as that of io.open, and
+-- the number of the error.
 function M.open(path, only_regular)
     local problem = M.problem(path, only_regular)
     if problem then
@@ -95,13 +89,8 @@ function M.lines(handle, most_bytes)
     end
 end
 
---- Reads a file, opened by `open`.
--- @tparam string path
--- @tparam ?integer most_bytes reads at most these; nil: all
--- @treturn[1] string the text, "" if the file is empty
--- @treturn[2] nil
--- @treturn[2] string message, which begins with the path
--- @treturn[2] ?integer the number of the error, of io.open
+--- Reads a file, opened by `open`; at most most_bytes if given. Returns the text, "" if the file is empty; or nil, a
+-- message that begins with the path, and the number of the error.
 function M.read(path, most_bytes)
     local file, problem, number = M.open(path)
     if not file then

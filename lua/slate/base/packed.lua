@@ -5,7 +5,6 @@
 -- beside its place, under a unique name that ends with `.part`, and renamed when it is complete: so no half-written
 -- file has the final name, and two writers do not meet. If any signal ends the writer, a waiting shell removes the
 -- part, or, after `name_on_signal`, gives it the final name.
--- @module slate.base.packed
 local shell = require "slate.base.shell"
 
 local M = {}
@@ -73,12 +72,8 @@ local function dismiss(warden)
     end
 end
 
---- Opens a file to write. An existing file stays until the new one is complete.
--- @tparam string path "-" is standard output
--- @treturn[1] Writer
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string code: "file", or "missing" when the packer is not on this machine
+--- Opens a file to write; "-" is standard output. An existing file stays until the new one is complete. Returns the
+-- writer; or nil, message, code: "file", or "missing" when the packer is not on this machine.
 function M.create(path)
     if path == "-" then
         return setmetatable({ handle = io.stdout, name = "standard output" }, Writer)
@@ -104,8 +99,7 @@ function M.create(path)
         Writer)
 end
 
---- Writes strings.
--- @treturn boolean true, or nil, message, "file"
+--- Writes strings. Returns true, or nil, message, "file".
 function Writer:write(...)
     local ok, problem = self.handle:write(...)
     if not ok then
@@ -128,8 +122,7 @@ function Writer:name_on_signal()
     end
 end
 
---- Ends the file, and gives it its final name.
--- @treturn boolean true, or nil, message, "file": then call `drop` or `leave`
+--- Ends the file, and gives it its final name. Returns true, or nil, message, "file": then call `drop` or `leave`.
 function Writer:finish()
     local ok, problem
     if not self.part then
@@ -208,12 +201,8 @@ local function begins_with(path)
     return first or ""
 end
 
---- Opens a file to read, packed or not.
--- @tparam string path "-" is standard input, which must not be packed
--- @treturn[1] file with `read` and `close`
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string code: "input", or "missing" when the unpacker is not on this machine
+--- Opens a file to read, packed or not; "-" is standard input, which must not be packed. Returns a reader with `read`
+-- and `close`; or nil, message, code: "input", or "missing" when the unpacker is not on this machine.
 function M.open(path)
     if path == "-" then
         return io.stdin

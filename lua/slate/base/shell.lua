@@ -1,23 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Quotes words for a shell, runs commands, and reads files that they wrote.
--- @module slate.base.shell
 local M = {}
 
 --- Quotes a word so that a POSIX shell reads it unchanged; a plain word needs no quotes. For lines that are run and for
 -- lines that are shown.
--- @tparam string|number word
--- @treturn string
 function M.word(word)
     local text = tostring(word)
     return text:find("^[%w_./,:@%%+-]+$") and text or "'" .. text:gsub("'", "'\\''") .. "'"
 end
 
 --- Runs a command that reads nothing; its output goes to that of this process. os.execute would ignore SIGINT while the
--- command runs, so an interrupt that comes meanwhile would be lost.
--- @tparam string command
--- @treturn true|nil whether it ended with 0
--- @treturn string "exit" or "signal"; or why it did not start
--- @treturn integer its exit status, or the signal
+-- command runs, so an interrupt that comes meanwhile would be lost. Returns as os.execute does: true or nil, "exit" or
+-- "signal", and the status or the signal; or nil and why the command did not start.
 function M.run(command)
     local pipe, problem = io.popen(command, "w")
     if not pipe then

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- SipHash-2-4: a hash of 64 bits. Without the key, nobody can invert it or make it collide.
 -- Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012.
--- @module slate.base.siphash
 local M = {}
 
 local C0 <const>, C1 <const> = 0x736f6d6570736575, 0x646f72616e646f6d
@@ -23,9 +22,7 @@ local function rounds(v0, v1, v2, v3, n)
     return v0, v1, v2, v3
 end
 
---- Returns a function that hashes strings with a key of 16 bytes.
--- @tparam string key
--- @treturn function of a string to an integer
+--- A function that hashes strings to integers, with a key of 16 bytes.
 function M.by(key)
     local k0, k1 = ("<i8i8"):unpack(key)
     return function(text)
@@ -49,8 +46,7 @@ function M.by(key)
     end
 end
 
---- A function that hashes strings with a random key from the kernel, which is never shown.
--- @treturn function, or nil and a message
+--- The same with a random key from the kernel, which is never shown; or nil and a message.
 function M.random()
     local file, problem = io.open("/dev/urandom", "rb")
     local key = file and file:read(16)

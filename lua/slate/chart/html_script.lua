@@ -132,7 +132,6 @@ local SCRIPT <const> = [[
 ]]
 
 --- The script, to stand between its tags.
--- @treturn string
 function M.text() return SCRIPT end
 
 return M

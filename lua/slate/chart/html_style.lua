@@ -116,7 +116,6 @@ details { margin: 1rem 0; } summary { cursor: pointer; font-weight: 600; }
 ]]):gsub("@DARK@", DARK)
 
 --- The style sheet, to stand between its tags.
--- @treturn string
 function M.text() return STYLE end
 
 return M

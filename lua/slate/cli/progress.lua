@@ -1,16 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- A line on standard error every few seconds, from a command that takes long.
--- @module slate.cli.progress
 local clock = require "slate.base.clock"
 
 local M = {}
 
 local EVERY_S <const> = 5
 
---- Makes a function to call often; every five seconds it prints the line that `words` returns.
--- @tparam Context context
--- @tparam function words returns a line
--- @treturn function
+--- Makes a function to call often; every five seconds it prints the line that `words()` returns.
 function M.new(context, words)
     local due_s = clock.steady_s() + EVERY_S
     return function()

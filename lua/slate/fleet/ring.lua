@@ -17,7 +17,6 @@
 --   be added at the end, or taken from there, with the fewest moves; it needs no memory.
 --
 -- There may be any number of servers. A ring never changes: make another when servers come or go.
--- @module slate.fleet.ring
 local hash = require "slate.wire.hash"
 local units = require "slate.base.units"
 local trimmed = require("slate.base.units").trimmed
@@ -43,12 +42,8 @@ local function ring_name_of(server)
 end
 
 --- Reads a server of a fleet as twemproxy writes it: an address, its weight, and a name that replaces the address in
--- the computation of points: "host:port", "host:port:weight", "host:port:weight name", "/path:weight name".
--- @tparam string text
--- @treturn[1] table what `units.parse_server` returns, with `weight` (1) and `ring_name`
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string "usage"
+-- the computation of points: "host:port", "host:port:weight", "host:port:weight name", "/path:weight name". Returns
+-- what `units.parse_server` returns, with `weight` (1) and `ring_name`; or nil, message, "usage".
 function M.parse_server(text)
     local words, ring_name = text:match("^%s*(%S+)%s*(.*)$")
     ring_name = words and trimmed(ring_name)
@@ -126,10 +121,7 @@ local function point_of(ring, key)
     return low <= #values and low or 1
 end
 
---- Jump consistent hash.
--- @tparam integer key_hash 64 bits
--- @tparam integer buckets 1 or more
--- @treturn integer 0 to buckets - 1
+--- Jump consistent hash of a hash of 64 bits: 0 to buckets - 1.
 function M.jump(key_hash, buckets)
     local at, next_at = -1, 0
     while next_at < buckets do
@@ -227,15 +219,10 @@ local function read_members(servers)
     return members
 end
 
---- Makes a ring.
--- @tparam {string|table,...} servers each as `parse_server` reads or returns it; their order counts for `modula` and
--- `jump`, and for nothing else
--- @tparam[opt] table options `kind` ("ketama"); `hash`, a name of slate.wire.hash (by kind: md5, one_at_a_time, xxh64);
--- `sorted`: order them for `modula` and `jump` by `ring_name`, shorter ones first, as twemproxy does
--- @treturn[1] Ring for ketama, the cost is some 0.3 ms a server
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string "usage"
+--- Makes a ring. servers: each as `parse_server` reads or returns it; their order counts for `modula` and `jump`, and
+-- for nothing else. options: `kind` ("ketama"); `hash`, a name of slate.wire.hash (by kind: md5, one_at_a_time, xxh64);
+-- `sorted`: order them for `modula` and `jump` by `ring_name`, shorter ones first, as twemproxy does. Cost for ketama:
+-- some 0.3 ms a server. Returns the ring; or nil, message, "usage".
 function M.new(servers, options)
     options = options or {}
     local kind = KINDS[options.kind or "ketama"]
@@ -260,18 +247,15 @@ function M.new(servers, options)
     return ring
 end
 
---- The server that holds a key. Cost: one hash and a binary search.
--- @tparam string key
--- @treturn table the server, with `name` (its address), `weight`, `ring_name` and `index` in the list of servers
+--- The server that holds a key, with `name` (its address), `weight`, `ring_name` and `index` in the list of servers.
+-- Cost: one hash and a binary search.
 function Ring:server(key)
     return self.members[self.owners[self:place(key)]]
 end
 
---- The servers for the copies of a key. The first one holds the key. On a ring with points the next is the one that
--- would hold the key if the first were gone (at equal weights); on the others it is the next in the list.
--- @tparam string key
--- @tparam integer copies
--- @treturn {table,...} that many different servers, or all when there are fewer
+--- The servers for the copies of a key, as many different ones as copies, or all when there are fewer. The first one
+-- holds the key. On a ring with points the next is the one that would hold the key if the first were gone (at equal
+-- weights); on the others it is the next in the list.
 function Ring:servers(key, copies)
     local found, seen = {}, {}
     local at = self:place(key)

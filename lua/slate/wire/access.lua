@@ -4,7 +4,6 @@
 -- `SLATE_TLS_CA` names the file of the certificates to trust instead of the system's, `SLATE_TLS_CERT` and
 -- `SLATE_TLS_KEY` our own, and `SLATE_AUTH_FILE` a file whose first line is `user:password`, as in memcached's
 -- --auth-file, or `user:password:role`, as in slated's. No secret is on a command line.
--- @module slate.wire.access
 local M = {}
 
 local function read_password(path)
@@ -24,10 +23,8 @@ local function read_password(path)
     return user, password
 end
 
---- The files of certificates and keys.
--- @tparam function environment such as os.getenv
--- @treturn table with `ca_file`, `cert_file` and `key_file`, each nil when it is not set; without
--- `SLATE_TLS_KEY` the key is in the file of the certificate
+--- The files of certificates and keys: { ca_file, cert_file, key_file }, each nil when it is not set; without
+-- `SLATE_TLS_KEY` the key is in the file of the certificate. environment: such as os.getenv.
 function M.tls_files(environment)
     local function file(name)
         local path = environment(name)
@@ -37,9 +34,8 @@ function M.tls_files(environment)
     return { ca_file = file("SLATE_TLS_CA"), cert_file = cert, key_file = file("SLATE_TLS_KEY") or cert }
 end
 
---- The options that `slate.wire.client.connect` needs.
--- @tparam function environment such as os.getenv
--- @treturn table with `tls`, `user` and `password`, or nil, message, "input"
+--- The options that `slate.wire.client.connect` needs: { tls, user, password }; or nil, message, "input". environment:
+-- such as os.getenv.
 function M.options(environment)
     local options = { tls = M.tls_files(environment) }
     for _, file in pairs(options.tls) do

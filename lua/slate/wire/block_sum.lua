@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- A checksum of a stream, the same for pieces of any size: XXH64 of each block of 64 KiB, seeded with the sum of the
 -- block before (the first: 0). The last block is the remainder, which may be empty.
--- @module slate.wire.block_sum
 local xxh64 <const> = require("slate.wire.xxh").xxh64
 
 local M = {}
@@ -13,13 +12,11 @@ Sum.__index = Sum
 Sum.__name = "slate.wire.block_sum"
 
 --- Begins a sum.
--- @treturn Sum
 function M.new()
     return setmetatable({ hash = 0, parts = {}, bytes = 0 }, Sum)
 end
 
 --- Adds the next bytes.
--- @tparam string text
 function Sum:add(text)
     self.parts[#self.parts + 1] = text
     self.bytes = self.bytes + #text
@@ -34,8 +31,7 @@ function Sum:add(text)
     self.parts, self.bytes = { all:sub(at) }, #all - at + 1
 end
 
---- Ends the sum.
--- @treturn string 16 hexadecimal digits
+--- Ends the sum: 16 hexadecimal digits.
 function Sum:text()
     return ("%016x"):format(xxh64(table.concat(self.parts), self.hash))
 end

@@ -10,7 +10,6 @@
 -- later calls return the same error), "unsupported", "refused", "busy", "server" (the server's answer) and "usage"
 -- (nothing was sent). One client is one connection and one request at a time; each call has its own deadline,
 -- `timeout_s` in its options or that of the client.
--- @module slate.wire.client
 local clock = require "slate.base.clock"
 local failure = require "slate.base.failure"
 local requests = require "slate.wire.request"
@@ -30,12 +29,9 @@ Client.__name = "slate.wire.client"
 --- Classifies a reply line as an error or not: see `slate.wire.request.refusal`.
 M.refusal = requests.refusal
 
---- Makes a client over a transport.
--- @tparam table transport see slate.wire.transport; it belongs to the client from now on
--- @tparam[opt] table options `timeout_s` for each call (5), `max_value_bytes` of a reply (1 GiB), `trace`, a function
--- that gets every command line sent, `trace_reply`, one that gets every line answered, `read_only`: refuses commands
--- that could change the server
--- @treturn Client
+--- Makes a client over a transport (of slate.wire.transport), which belongs to the client from then on. options:
+-- `timeout_s` for each call (5), `max_value_bytes` of a reply (1 GiB), `trace`, a function that gets every command line
+-- sent, `trace_reply`, one that gets every line answered, `read_only`: refuses commands that could change the server.
 function M.new(transport, options)
     options = options or {}
     return setmetatable({
@@ -48,14 +44,9 @@ function M.new(transport, options)
     }, Client)
 end
 
---- Connects, and logs in if options has a password.
--- @tparam string|table server "host:port", "tls://host:port", "/path/to.sock", or a result of `units.parse_server`
--- @tparam[opt] table options those of `new`, `tls` (see slate.wire.tls), `user` and `password` for a server with an
--- --auth-file
--- @treturn[1] Client
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string code
+--- Connects, and logs in if options has a password. server: "host:port", "tls://host:port", "/path/to.sock", or a
+-- result of `units.parse_server`. options: those of `new`, `tls` (see slate.wire.tls), `user` and `password` for a
+-- server with an --auth-file.
 function M.connect(server, options)
     local problem
     if type(server) == "string" then
@@ -137,9 +128,8 @@ function Client:bytes(count)
     return bytes
 end
 
---- Checks if a command line may be sent: a read-only client refuses a command that could change the server.
--- @tparam string line
--- @treturn boolean true, or nil, message, "refused"
+--- True if a command line may be sent; or nil, message, "refused": a read-only client refuses a command that could
+-- change the server.
 function Client:permits(line)
     if self.read_only and not require("slate.wire.guard").is_read(line) then
         return nil, ("'%s' may change the server and was not sent: --read-only was given"):format(line), "refused"
@@ -158,8 +148,6 @@ end
 
 --- Sends a request of slate.wire.request without reading its answer: call `request.read(client)` before the next
 -- request. So several servers can work at once.
--- @tparam table request
--- @treturn boolean true, or nil, message, code
 function Client:begin(request)
     local ok, message, code = self:admit(request.line)
     if not ok then
@@ -168,11 +156,8 @@ function Client:begin(request)
     return self:send(requests.text(request), request.timeout_s)
 end
 
---- Sends a request of slate.wire.request and reads its answer. `client:get(key)` is `client:run(requests.get(key))`.
--- @tparam ?table request nil: the builder failed, with this message and code
--- @tparam[opt] string message
--- @tparam[opt] string code
--- @return the answer that the request's builder documents
+--- Sends a request of slate.wire.request and reads its answer. `client:get(key)` is `client:run(requests.get(key))`:
+-- where the builder failed, request is nil, and its message and code are returned.
 function Client:run(request, message, code)
     if not request then
         return nil, message, code
@@ -185,10 +170,8 @@ function Client:run(request, message, code)
     return request.read(self)
 end
 
---- Sends a command that has a one-line reply.
--- @tparam string command one line
--- @tparam[opt] table options `timeout_s`
--- @treturn string that line, even if it is an error, or nil, message, code
+--- Sends a command of one line that has a one-line reply: returns that line, even if it is an error. options:
+-- `timeout_s`.
 function Client:command(command, options)
     if command:find("[\r\n]") then
         return nil, "a command is one line", "usage"
@@ -196,12 +179,9 @@ function Client:command(command, options)
     return self:run({ line = command, read = self.line, timeout_s = options and options.timeout_s })
 end
 
---- Sends a command with a reply of many lines and calls `on_line` for each, until a line equals an entry of `ends`, the
--- function returns false, or the reply is an error. A caller that stops early must close the client.
--- @tparam string command one line
--- @tparam table ends from a line to true
--- @tparam function on_line gets each other line
--- @treturn string the line that ended the reply, or nil, message, code
+--- Sends a command with a reply of many lines and calls `on_line` for each, until a line is a key of `ends`, the
+-- function returns false, or the reply is an error. Returns the line that ended the reply. A caller that stops early
+-- must close the client.
 function Client:each_line(command, ends, on_line)
     local line, message, code = self:command(command)
     local refused, refusal_code = M.refusal(line or "")
@@ -219,9 +199,6 @@ function Client:each_line(command, ends, on_line)
 end
 
 --- Logs in to a server that was started with an --auth-file. `connect` does so by itself.
--- @tparam string user
--- @tparam string password
--- @treturn boolean true, or nil, message, code
 function Client:authenticate(user, password)
     if (user .. password):find("[%s%c]") or user == "" then
         return nil, "user and password hold no blanks or control characters", "usage"
@@ -266,10 +243,8 @@ local function read_stats(client)
     end
 end
 
---- Requests several groups of statistics in one round trip; "" is the general group.
--- @tparam {string,...} groups
--- @treturn table from group to its raw lines, or nil, message, code
--- @treturn table from each group that the server refused to { message, code }
+--- Requests several groups of statistics in one round trip; "" is the general group. Returns a table from group to its
+-- raw lines, and one from each group that the server refused to { message, code }.
 function Client:stats_groups(groups)
     local commands = {}
     for i, group in ipairs(groups) do
@@ -300,9 +275,7 @@ function Client:stats_groups(groups)
     return found, refused
 end
 
---- The raw lines of one group of statistics.
--- @tparam[opt=""] string group the general one by default
--- @treturn {string,...} or nil, message, code
+--- The raw lines of one group of statistics, by default the general one.
 function Client:stats(group)
     group = group or ""
     local found, refused, code = self:stats_groups({ group })
@@ -332,9 +305,8 @@ local function refusal_of(line)
     return nil
 end
 
---- Identifies the server, in one round trip.
--- slated answers `version` with the version of the memcached that it replaces; only slated knows `stats slated`.
--- @treturn table { version =, slated = version or nil }, or nil, message, code
+--- Identifies the server, in one round trip: { version, slated (its version) or nil, store }. slated answers `version`
+-- with the version of the memcached that it replaces; only slated knows `stats slated`.
 function Client:identify()
     self:admit("version")
     self:admit("stats slated")

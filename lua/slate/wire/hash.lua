@@ -7,7 +7,6 @@
 -- same hashes; `fnv1a_64` is its 32-bit arithmetic of that name, and `crc` its 15 bits. twemproxy has the same
 -- functions (`crc` is its crc32, `crc32` its crc32a). `xxh32` and `xxh64` are xxHash's own.
 -- The cost is linear in the key: one to three microseconds for a short one, five for MD5.
--- @module slate.wire.hash
 local M = {}
 
 local MASK <const> = 0xffffffff
@@ -18,8 +17,6 @@ local function signed(byte)
 end
 
 --- Bob Jenkins' one-at-a-time: libmemcached's and twemproxy's default.
--- @tparam string key
--- @treturn integer 32 bits
 function M.one_at_a_time(key)
     local hash = 0
     for i = 1, #key do
@@ -33,8 +30,6 @@ function M.one_at_a_time(key)
 end
 
 --- The first four bytes of the MD5 digest, little-endian: ketama's hash of keys.
--- @tparam string key
--- @treturn integer 32 bits
 function M.md5(key)
     return (require("slate.wire.md5").words(key))
 end
@@ -49,8 +44,6 @@ for byte = 0, 255 do
 end
 
 --- CRC-32 (IEEE 802.3), all 32 bits.
--- @tparam string key
--- @treturn integer 32 bits
 function M.crc32(key)
     local crc = MASK
     for i = 1, #key do
@@ -60,8 +53,6 @@ function M.crc32(key)
 end
 
 --- libmemcached's CRC: bits 16 to 30 of the CRC-32.
--- @tparam string key
--- @treturn integer 15 bits
 function M.crc(key)
     return (M.crc32(key) >> 16) & 0x7fff
 end
@@ -70,8 +61,6 @@ local FNV_32_START <const>, FNV_32_PRIME <const> = 2166136261, 16777619
 local FNV_64_START <const>, FNV_64_PRIME <const> = 0xcbf29ce484222325, 0x100000001b3
 
 --- FNV-1 with 32 bits.
--- @tparam string key
--- @treturn integer 32 bits
 function M.fnv1_32(key)
     local hash = FNV_32_START
     for i = 1, #key do
@@ -81,8 +70,6 @@ function M.fnv1_32(key)
 end
 
 --- FNV-1a with 32 bits.
--- @tparam string key
--- @treturn integer 32 bits
 function M.fnv1a_32(key)
     local hash = FNV_32_START
     for i = 1, #key do
@@ -92,8 +79,6 @@ function M.fnv1a_32(key)
 end
 
 --- The lower half of FNV-1 with 64 bits.
--- @tparam string key
--- @treturn integer 32 bits
 function M.fnv1_64(key)
     local hash = FNV_64_START
     for i = 1, #key do
@@ -103,8 +88,6 @@ function M.fnv1_64(key)
 end
 
 --- libmemcached's FNV-1a "with 64 bits", which calculates with 32: start and prime are cut to their lower halves.
--- @tparam string key
--- @treturn integer 32 bits
 function M.fnv1a_64(key)
     local hash = FNV_64_START & MASK
     for i = 1, #key do
@@ -132,8 +115,6 @@ local function hsieh_tail(hash, key, at, left)
 end
 
 --- Paul Hsieh's SuperFastHash. Debian builds libmemcached without it; twemproxy has it.
--- @tparam string key
--- @treturn integer 32 bits
 function M.hsieh(key)
     local hash, at = 0, 1
     while at + 3 <= #key do
@@ -163,8 +144,6 @@ local function remainder_of(key, at)
 end
 
 --- MurmurHash2.
--- @tparam string key
--- @treturn integer 32 bits
 function M.murmur(key)
     local FACTOR <const> = 0x5bd1e995
     local hash, at = murmur_seed(key) ~ #key, 1
@@ -186,8 +165,6 @@ local function left(x, bits)
 end
 
 --- MurmurHash3 for x86 with 32 bits.
--- @tparam string key
--- @treturn integer 32 bits
 function M.murmur3(key)
     local FIRST <const>, SECOND <const> = 0xcc9e2d51, 0x1b873593
     local function scrambled(word)
@@ -220,8 +197,6 @@ local function jenkins_mix(a, b, c)
 end
 
 --- Bob Jenkins' lookup3, from 13 as libmemcached starts it.
--- @tparam string key
--- @treturn integer 32 bits
 function M.jenkins(key)
     local start = (0xdeadbeef + #key + 13) & MASK
     local a, b, c = start, start, start
@@ -248,25 +223,16 @@ function M.jenkins(key)
 end
 
 --- XXH32 with seed 0.
--- @tparam string key
--- @treturn integer 32 bits
 function M.xxh32(key)
     return require("slate.wire.xxh").xxh32(key)
 end
 
 --- XXH64 with seed 0: all 64 bits, as a Lua integer.
--- @tparam string key
--- @treturn integer
 function M.xxh64(key)
     return require("slate.wire.xxh").xxh64(key)
 end
 
---- A hash function by its name here, or by another client's name ("default", "crc32a").
--- @tparam string name
--- @treturn[1] function from a key to an integer
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string "usage"
+--- The hash function of this name, or of another client's name ("default", "crc32a"); or nil, message, "usage".
 function M.named(name)
     local OTHER_NAMES <const> = { default = "one_at_a_time", crc32a = "crc32" }
     local found = M[OTHER_NAMES[name] or name]

@@ -16,7 +16,6 @@
 --
 -- An item's value is a string. A long value is `value_bytes` and `next_piece`, a function that returns the next piece,
 -- false after the last, or nil, message, code: no long value is ever in memory as a whole.
--- @module slate.wire.items_file
 local block_sum = require "slate.wire.block_sum"
 local json = require "slate.base.json"
 
@@ -41,10 +40,8 @@ local Writer = {}
 Writer.__index = Writer
 Writer.__name = "slate.wire.items_file.writer"
 
---- Begins a file.
--- @tparam table out `write`, as of slate.base.packed
--- @tparam table about the fields of the first line: `server`, `time_s`
--- @treturn Writer with `items` and `value_bytes` written so far; or nil, message, code
+--- Begins a file. out: `write`, as of slate.base.packed. about: the fields of the first line: `server`, `time_s`.
+-- Returns the writer, with `items` and `value_bytes` written so far; or nil, message, code.
 function M.writer(out, about)
     local self = setmetatable({ out = out, items = 0, value_bytes = 0, sum = block_sum.new() }, Writer)
     local ok, message, code = self:put(("# slate-items %d %s\r\n"):format(VERSION,
@@ -60,10 +57,8 @@ function Writer:put(text)
     return self.out:write(text)
 end
 
---- Writes an item.
--- @tparam table item `key` (as on the wire), `is_binary` (the key is in base64), `flags` (a string of digits),
--- `expires_s` (a moment, or nil), and its value: see the head of this file
--- @treturn boolean true, or nil, message, code
+--- Writes an item. item: `key` (as on the wire), `is_binary` (the key is in base64), `flags` (a string of digits),
+-- `expires_s` (a moment, or nil), and its value: see the head of this file. Returns true, or nil, message, code.
 function Writer:append(item)
     local line = M.line(item, item.expires_s)
     self.items, self.value_bytes = self.items + 1, self.value_bytes + (item.value_bytes or #item.value)
@@ -80,15 +75,14 @@ function Writer:append(item)
     return self:put("\r\n")
 end
 
---- Writes the last line.
--- @treturn boolean true, or nil, message, code
+--- Writes the last line. Returns true, or nil, message, code.
 function Writer:finish()
     return self.out:write(("# end %d items %d bytes xxh64 %s\r\n"):format(self.items, self.value_bytes,
         self.sum:text()))
 end
 
---- Passes each piece of a value to `put`, which returns true, or nil, message, code.
--- @treturn boolean true, or nil, message, code: of the value, or of `put`
+--- Passes each piece of a value to `put`, which returns true, or nil, message, code. Returns true, or what the value or
+-- `put` returned.
 function M.put_pieces(item, put)
     local piece, message, code = item.next_piece()
     while piece do
@@ -102,11 +96,7 @@ function M.put_pieces(item, put)
     return piece == false or nil, message, code
 end
 
---- The meta set of an item, without its value.
--- @tparam table item
--- @tparam ?integer ttl the number after T; nil: no T
--- @tparam ?string more flags to append
--- @treturn string
+--- The meta set of an item, without its value. ttl: the number after T; nil: no T. more: flags to append.
 function M.line(item, ttl, more)
     return ("ms %s %d%s F%s%s%s"):format(item.key, item.value_bytes or #item.value, item.is_binary and " b" or "",
         item.flags, ttl and " T" .. ttl or "", more or "")
@@ -216,11 +206,8 @@ function Reader:skip()
     end
 end
 
---- Begins to read a file.
--- @tparam file handle
--- @tparam string name for messages
--- @tparam[opt] integer most_bytes larger values are skipped, without memory for them
--- @treturn Reader whose `about` has the fields of the first line; or nil, message, "input"
+--- Begins to read a file. name: for messages. most_bytes: larger values are skipped, without memory for them. Returns
+-- the reader, whose `about` has the fields of the first line; or nil, message, "input".
 function M.reader(handle, name, most_bytes)
     local self = setmetatable({ handle = handle, name = name, buffer = "", at = 1, passed = 0, items = 0,
         value_bytes = 0, value_left = 0, sum = block_sum.new(), most_bytes = most_bytes or M.MAX_VALUE_BYTES }, Reader)
@@ -263,12 +250,9 @@ function Reader:check_end(items, bytes, sum)
     return false
 end
 
---- The next item. The caller need not read a value that comes in pieces.
--- @treturn[1] table item as `append` takes it; if its value was skipped, `value` is nil and `passed_bytes` its size
--- @treturn[2] boolean false at the end of a complete file
--- @treturn[3] nil
--- @treturn[3] string message
--- @treturn[3] string "input"
+--- The next item, as `append` takes it; if its value was skipped, `value` is nil and `passed_bytes` its size. The
+-- caller need not read a value that comes in pieces. Returns false at the end of a complete file; or nil, message,
+-- "input".
 function Reader:next()
     local passed, message, code = self:skip()
     if not passed then

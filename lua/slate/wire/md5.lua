@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- MD5 (RFC 1321), for placing keys: rings of the ketama family use it. Not for secrets.
 -- Debian's md5 library does not load under Lua 5.4, hence our own.
--- @module slate.wire.md5
 local M = {}
 
 local MASK <const> = 0xffffffff
@@ -37,10 +36,8 @@ local function mix(a, b, c, d, words)
     return (a0 + a) & MASK, (b0 + b) & MASK, (c0 + c) & MASK, (d0 + d) & MASK
 end
 
---- The digest of a string as four 32-bit words in the order of its bytes (the first word holds the first four,
+--- The digest of any bytes as four 32-bit words in the order of its bytes (the first word holds the first four,
 -- little-endian), as ketama cuts it into points. Cost: some 5 microseconds for each 64 bytes.
--- @tparam string text any bytes
--- @treturn integer word 1, followed by words 2 to 4
 function M.words(text)
     local padded = text .. "\128" .. ("\0"):rep((55 - #text) % 64) .. string.pack("<I8", #text * 8)
     local a, b, c, d = 0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476

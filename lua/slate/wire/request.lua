@@ -6,7 +6,6 @@
 -- the client's. A builder returns nil, message, "usage" for a request that every server would refuse.
 --
 -- Every builder takes `options` last; all builders know `timeout_s`.
--- @module slate.wire.request
 local M = {}
 
 M.MAX_KEY_BYTES = 250
@@ -17,8 +16,6 @@ local REFUSALS <const> = {
 }
 
 --- A server's words, for a message or a table: a terminal must not obey escape sequences in them.
--- @tparam string text
--- @treturn string
 function M.printable(text)
     if not text:find("[^ -~]") then
         return text
@@ -32,11 +29,8 @@ function M.printable(text)
         :gsub("\xe2\x81[\xa6-\xa9]", "?"))
 end
 
---- Classifies a reply line as an error or not.
--- @tparam string line
--- @treturn[1] nil if it is no error
--- @treturn[2] string message
--- @treturn[2] string code: "unsupported", "refused", "server" or "busy"
+--- The message and the code of a reply line that is an error: "unsupported", "refused", "server", "busy" or "protocol";
+-- nil of any other line.
 function M.refusal(line)
     for _, row in ipairs(REFUSALS) do
         if line:find(row[1]) then
@@ -47,8 +41,6 @@ function M.refusal(line)
 end
 
 --- The bytes of a request.
--- @tparam table request
--- @treturn string
 function M.text(request)
     local line = request.line .. "\r\n"
     return request.data and line .. request.data .. "\r\n" or line
@@ -167,10 +159,7 @@ local function read_values(client, requested)
     end
 end
 
---- Gets several keys with their CAS values. Answer: a table from each key found to { value, flags, cas }.
--- @tparam {string,...} keys one or more
--- @tparam[opt] table options
--- @treturn table request, or nil, message, "usage"
+--- Gets one or more keys with their CAS values. Answer: a table from each key found to { value, flags, cas }.
 function M.get_many(keys, options)
     if #keys == 0 then
         return nil, "a get needs a key", "usage"
@@ -189,9 +178,6 @@ function M.get_many(keys, options)
 end
 
 --- Gets one key. Answer: { value, flags, cas }, or false when the server has no such item.
--- @tparam string key
--- @tparam[opt] table options
--- @treturn table request, or nil, message, "usage"
 function M.get(key, options)
     local made, message, code = M.get_many({ key }, options)
     if not made then
@@ -211,12 +197,8 @@ end
 local STORE_MODES <const> = { set = true, add = true, replace = true, append = true, prepend = true, cas = true }
 local read_stored <const> = outcome({ STORED = true, NOT_STORED = false, EXISTS = false, NOT_FOUND = false })
 
---- Stores a value. Answer: true, or false and the server's word for the reason.
--- @tparam string key
--- @tparam string value
--- @tparam[opt] table options `mode` ("set" by default; add, replace, append, prepend, cas), `flags`, `ttl_s`, and `cas`
--- for mode "cas"
--- @treturn table request, or nil, message, "usage"
+--- Stores a value. Answer: true, or false and the server's word for the reason. options: `mode` ("set" by default; add,
+-- replace, append, prepend, cas), `flags`, `ttl_s`, and `cas` for mode "cas".
 function M.set(key, value, options)
     options = options or {}
     local mode, flags, ttl_s = options.mode or "set", options.flags or 0, options.ttl_s or 0
@@ -247,26 +229,20 @@ local read_deleted <const> = outcome({ DELETED = true, NOT_FOUND = false })
 local read_ok <const> = outcome({ OK = true })
 
 --- Deletes a key. Answer: true, or false if there was none.
--- @tparam string key
--- @tparam[opt] table options
--- @treturn table request, or nil, message, "usage"
 function M.delete(key, options)
     local ok, message, code = check_key(key)
     return ok and request("delete " .. key, read_deleted, options), message, code
 end
 
 --- Invalidates every item, now or after a delay. Answer: true.
--- @tparam[opt] integer delay_s
--- @tparam[opt] table options
--- @treturn table request, or nil, message, "usage"
 function M.flush_all(delay_s, options)
     local ok, message, code = check_number("delay_s", delay_s or 0, 0)
     local line = delay_s and ("flush_all %s"):format(delay_s) or "flush_all"
     return ok and request(line, read_ok, options), message, code
 end
 
---- Reads the answer to a meta command except for the value, whose size is in `value_bytes`.
--- @treturn table { status = "HD", flags = {...} }, or nil, message, code
+--- Reads the answer to a meta command except for the value, whose size is in `value_bytes`: { status = "HD", flags =
+-- {...} }; or nil, message, code.
 function M.read_meta_line(client)
     local line, message, code = client:line()
     if not line then
@@ -296,17 +272,13 @@ function M.read_meta_line(client)
     return reply
 end
 
---- Reads a value of an announced size.
--- @treturn string the value, or nil, message, code
+--- Reads a value of an announced size; or nil, message, code.
 function M.read_value(client, value_bytes)
     return read_block(client, value_bytes, "a value")
 end
 
---- Reads a value of an announced size, piece by piece.
--- @tparam Client client
--- @tparam integer value_bytes
--- @tparam integer piece_bytes
--- @treturn function returns the next piece, false after the last, or nil, message, code
+--- Reads a value of an announced size: a function that returns the next piece, false after the last, or nil, message,
+-- code.
 function M.value_pieces(client, value_bytes, piece_bytes)
     local left = value_bytes
     return function()
@@ -337,14 +309,9 @@ local function read_meta(client)
     return reply, message, code
 end
 
---- A meta command. Answer: { status = "HD", flags = {...}, value = }; statuses EN, NF, NS and EX are answers, not
--- errors. `q` is refused: a hidden reply never comes.
--- @tparam string verb "mg", "ms", "md", "ma", "me" or "mn"
--- @tparam[opt] string key none for "mn"
--- @tparam[opt] {string,...} flags such as { "v", "t", "T30" }
--- @tparam[opt] string data the value for "ms"; its length is added to the command
--- @tparam[opt] table options
--- @treturn table request, or nil, message, "usage"
+--- A meta command: verb "mg", "ms", "md", "ma", "me" or "mn" (without a key), flags such as { "v", "t", "T30" }, and
+-- for "ms" the value, whose length is added to the command. Answer: { status = "HD", flags = {...}, value = }; statuses
+-- EN, NF, NS and EX are answers, not errors. `q` is refused: a hidden reply never comes.
 function M.meta(verb, key, flags, data, options)
     if not verb:find("^m%l$") then
         return nil, ("'%s' is not a meta command"):format(verb), "usage"

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- TLS over a connected socket, by LuaSec (Debian: lua-sec), which is loaded only for TLS.
 -- The server's certificate is verified, and must be for the host of the address, unless `verify` is false.
--- @module slate.wire.tls
 local clock = require "slate.base.clock"
 local together = require "slate.wire.together"
 
@@ -35,10 +34,8 @@ local function names_of(certificate)
     return names
 end
 
---- True if a certificate is for this host. Its alternative names count; its common name only if it has none.
--- @tparam {string,...} names those of the certificate
--- @tparam string host a name or an address
--- @treturn boolean
+--- True if a certificate with these names is for this host, a name or an address. Its alternative names count; its
+-- common name only if it has none.
 function M.is_for(names, host)
     for _, name in ipairs(names) do
         if matches(name, host) then
@@ -72,16 +69,11 @@ local function parameters(options)
     }
 end
 
---- Speaks TLS on a connected socket, which it then owns; on failure the socket is closed.
--- @param socket of luasocket
--- @tparam string host of the server's address
--- @tparam table options `ca_file` (instead of the system's certificates), `cert_file` and `key_file` (ours, if the
--- server requires one), `server_name` (if the certificate is for a name other than the host), `verify`
--- @tparam number deadline_s a moment of `clock.steady_s`
--- @return[1] a socket with the methods of luasocket's
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string "missing" without LuaSec, else "connect"
+--- Speaks TLS on a connected socket of luasocket, which it then owns; on failure the socket is closed. host: of the
+-- server's address. options: `ca_file` (instead of the system's certificates), `cert_file` and `key_file` (ours, if the
+-- server requires one), `server_name` (if the certificate is for a name other than the host), `verify`. deadline_s: a
+-- moment of `clock.steady_s`. Returns a socket with the same methods; or nil, message, "missing" without LuaSec, else
+-- "connect".
 function M.wrap(socket, host, options, deadline_s)
     local found, ssl = pcall(require, "ssl")
     if not found then

@@ -10,7 +10,6 @@
 --
 -- Deadlines are moments of `clock.steady_s`. Codes: "connect", "exhausted" (this process or machine has no descriptor
 -- or port left: no fault of the server), "missing", "timeout", "closed", "protocol".
--- @module slate.wire.transport
 local clock = require "slate.base.clock"
 local together = require "slate.wire.together"
 
@@ -59,9 +58,6 @@ function Stream:take_early()
 end
 
 --- Sends all the bytes; bytes that arrive meanwhile are stored for the next receive.
--- @tparam string bytes
--- @tparam number deadline_s
--- @treturn boolean true, or nil, message, code
 function Stream:send(bytes, deadline_s)
     local at = 1
     self.socket:settimeout(0)
@@ -113,9 +109,7 @@ function Stream:fill(deadline_s)
     return true
 end
 
---- Receives a line.
--- @tparam number deadline_s
--- @treturn string the line without its CR LF, or nil, message, code
+--- Receives a line; returns the line without its CR LF.
 function Stream:receive_line(deadline_s)
     local searched = self.at
     while true do
@@ -140,9 +134,6 @@ function Stream:receive_line(deadline_s)
 end
 
 --- Receives `count` bytes. Memory grows with the bytes that arrive, not with the announced size.
--- @tparam integer count
--- @tparam number deadline_s
--- @treturn string the bytes, or nil, message, code
 function Stream:receive_bytes(count, deadline_s)
     if #self.buffer - self.at + 1 >= count then -- mostly all bytes are in the buffer
         local bytes = self.buffer:sub(self.at, self.at + count - 1)
@@ -206,14 +197,8 @@ local function open_socket(server, deadline_s)
     return ok and socket, problem
 end
 
---- Connects to a server.
--- @tparam table server as `units.parse_server` describes it
--- @tparam number deadline_s
--- @tparam[opt] table tls options of slate.wire.tls, for a server with `tls`
--- @treturn[1] Stream
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string "connect", "exhausted", or "missing" if LuaSec is not installed
+--- Connects to a server, as `units.parse_server` describes it. tls: options of slate.wire.tls, for a server with `tls`.
+-- Returns the stream; or nil, message, "connect", "exhausted", or "missing" if LuaSec is not installed.
 function M.connect(server, deadline_s, tls)
     local socket, problem = open_socket(server, deadline_s)
     if not socket then

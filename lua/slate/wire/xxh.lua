@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- XXH32 and XXH64, by the xxHash specification.
--- @module slate.wire.xxh
 local M = {}
 
 local MASK <const> = 0xffffffff
@@ -30,10 +29,7 @@ local function stripes32(text, seed)
     return left32(a, 1) + left32(b, 7) + left32(c, 12) + left32(d, 18), at
 end
 
---- XXH32.
--- @tparam string text any bytes
--- @tparam[opt=0] integer seed 32 bits
--- @treturn integer 0 to 2^32 - 1
+--- XXH32 of any bytes, with a seed of 32 bits.
 function M.xxh32(text, seed)
     seed = seed or 0
     local hash, at = seed + E32, 1
@@ -81,10 +77,8 @@ local function stripes64(text, seed)
     return merge64(merge64(merge64(merge64(hash, a), b), c), d), at
 end
 
---- XXH64. The 64 bits are a Lua integer, so the upper half of the range is negative; `%x` prints it right.
--- @tparam string text any bytes
--- @tparam[opt=0] integer seed 64 bits
--- @treturn integer
+--- XXH64 of any bytes, with a seed of 64 bits. The 64 bits are a Lua integer, so the upper half of the range is
+-- negative; `%x` prints it right.
 function M.xxh64(text, seed)
     seed = seed or 0
     local hash, at = seed + E64, 1
