@@ -146,6 +146,11 @@ function M.parse_duration(text)
     return seconds
 end
 
+--- A part of a whole; nil if one is unknown, or the whole is nothing.
+function M.ratio(part, whole)
+    return part and whole and whole > 0 and part / whole or nil
+end
+
 --- Reads a decimal number such as "20", "0.5" or "-3". nil for all else, "0x10", "1e3" and "nan" too.
 function M.parse_decimal(text)
     return text:find("^%-?%d*%.?%d*$") and tonumber(text) or nil

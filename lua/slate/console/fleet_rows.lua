@@ -7,6 +7,7 @@ local figure = require "slate.console.figure"
 local fleet_table = require "slate.console.draw.fleet_table"
 local health = require "slate.console.health"
 local model = require "slate.console.model"
+local ratio <const> = require("slate.base.units").ratio
 local server_facts = require "slate.console.server"
 
 local M = {}
@@ -16,10 +17,6 @@ local WINDOW_S <const> = 10
 -- Rates without those of counters that went back.
 local function known(rate)
     return rate and rate > model.RESET and rate or nil
-end
-
-local function ratio(part, whole)
-    return part and whole and whole > 0 and part / whole or nil
 end
 
 -- The figures of a cache; a proxy without items has none.

@@ -3,6 +3,8 @@
 --
 -- memcached writes large items that were not read for a while to pages of a file; a header stays in memory. It frees
 -- whole pages: empty ones, those whose items compaction has written elsewhere, or by eviction.
+local ratio <const> = require("slate.base.units").ratio
+
 local M = {}
 
 --- The settings, by their names in `stats settings`, in memcached's order; the command's names lack "ext_".
@@ -23,10 +25,6 @@ local RATES <const> = {
     recached_per_s = "recache_from_extstore", missed_per_s = "miss_from_extstore",
     bad_crc_per_s = "badcrc_from_extstore",
 }
-
-local function ratio(part, whole)
-    return part and whole and whole > 0 and part / whole or nil
-end
 
 --- Why a server has no storage on flash, in a sentence; nil if it has some.
 function M.absent(now)

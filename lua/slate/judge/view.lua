@@ -9,14 +9,13 @@ local limits = require "slate.judge.thresholds"
 local page_plan = require "slate.judge.page_plan"
 local snapshot = require "slate.facts.snapshot"
 local starving = require "slate.judge.starving"
+local units = require "slate.base.units"
 local verdict = require "slate.judge.verdict"
 local waste = require "slate.facts.waste"
 
-local M = {}
+local ratio <const> = units.ratio
 
-local function ratio(part, whole)
-    return part and whole and whole > 0 and part / whole or nil
-end
+local M = {}
 
 local function sum(...)
     local total
@@ -233,7 +232,7 @@ function M.note(row)
             words[#words + 1] = ("idle: %d free"):format(row.free_pages // 1)
         elseif SHORT_LIVES[flag] then
             words[#words + 1] = ("%s: items live %s"):format(SHORT_LIVES[flag](row),
-                require("slate.base.units").age(row.life_s))
+                units.age(row.life_s))
         else
             words[#words + 1] = (flag:gsub("_", " "))
         end

@@ -7,16 +7,13 @@
 -- window_s) }; class: of the model's snapshot. A rate is the mean over window_s; over a second or less, the newest one.
 local figure = require "slate.console.figure"
 local question = require "slate.console.question"
+local ratio <const> = require("slate.base.units").ratio
 local server = require "slate.console.server"
 
 local M = {}
 
 local PAGE_CHANGE_WINDOW_S <const> = 60
 local OWN_RANK <const> = 5 -- own columns come before columns that show known figures in other units
-
-local function ratio(part, whole)
-    return part and whole and whole > 0 and part / whole or nil
-end
 
 local function figure_of(name)
     return function(_, class) return class[name] end
