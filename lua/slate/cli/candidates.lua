@@ -110,24 +110,13 @@ VALUES["NAME=VALUE"] = function(from)
 end
 
 function VALUES.POLICY()
-    local shell = require "slate.base.shell"
-    local folder = os.getenv("SLATE_POLICY_DIR") or require("slate.policy.file").folder()
-    local pipe, rows = io.popen("ls -- " .. shell.word(folder) .. " 2>/dev/null"), {}
-    for line in pipe:lines() do
-        local name = line:match("^([%w_-]+)%.lua$")
-        rows[#rows + 1] = name and row(name) or nil
-    end
-    pipe:close()
+    local rows = rows_of(require("slate.policy.file").names())
     rows[#rows + 1] = row(M.FILES)
     return rows
 end
 
 function VALUES.LUA_MODE()
-    local rows = {}
-    for _, one in ipairs(VALUES.POLICY()) do
-        rows[#rows + 1] = one[1] ~= M.FILES and row("lua:" .. one[1], "a policy in Lua") or nil
-    end
-    return rows
+    return each(require("slate.policy.file").names(), function(name) return row("lua:" .. name, "a policy in Lua") end)
 end
 
 function VALUES.MODE(from)

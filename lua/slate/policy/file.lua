@@ -12,6 +12,7 @@ local core = require "slate.base.policy_core"
 local input = require "slate.base.input"
 local policy_box = require "slate.base.policy_box"
 local sandbox = require "slate.base.sandbox"
+local shell = require "slate.base.shell"
 
 local M = {}
 
@@ -20,13 +21,23 @@ M.NAME_BYTES = 48
 
 local SHOWN_DEPTH <const> = 3 -- levels of the file's table: down to a setting's default, a check's name
 
---- The folder of the policies that come with Slate.
+--- The folder of policies with a name: SLATE_POLICY_DIR, or that of the policies that come with Slate.
 function M.folder()
-    return (assert(package.searchpath("slate.policy.file", package.path)):gsub("policy/file%.lua$", "policies"))
+    return os.getenv("SLATE_POLICY_DIR")
+        or (assert(package.searchpath("slate.policy.file", package.path)):gsub("policy/file%.lua$", "policies"))
 end
 
---- The path of a policy: the file if its name has a slash or ends in .lua, else NAME.lua in a folder (SLATE_POLICY_DIR,
--- or that of the policies that come with Slate). Returns nil, message, code when there is none.
+--- The names of the policies in that folder.
+function M.names()
+    local pipe <close>, names = io.popen("ls -- " .. shell.word(M.folder()) .. " 2>/dev/null"), {}
+    for line in pipe:lines() do
+        names[#names + 1] = line:match("^([%w_-]+)%.lua$")
+    end
+    return names
+end
+
+--- The path of a policy: the file if its name has a slash or ends in .lua, else NAME.lua in M.folder(). Returns nil,
+-- message, code when there is none.
 function M.find(name)
     local path = name
     if not name:find("/", 1, true) and not name:find("%.lua$") then
@@ -34,7 +45,7 @@ function M.find(name)
             return nil, ("'%s' is not a policy: a name is up to %d letters, digits, - and _, a file ends in .lua")
                 :format(name, M.NAME_BYTES), "usage"
         end
-        path = ("%s/%s.lua"):format(os.getenv("SLATE_POLICY_DIR") or M.folder(), name)
+        path = ("%s/%s.lua"):format(M.folder(), name)
     end
     local kind = input.kind(path)
     if kind and kind ~= "file" then

@@ -2,7 +2,6 @@
 --- slatectl policy list|show|test|simulate|run: policies in Lua, see slate-policies(7).
 local must = require("slate.base.failure").must
 local policy = require "slate.policy.file"
-local shell = require "slate.base.shell"
 local units = require "slate.base.units"
 
 local M = {}
@@ -40,19 +39,10 @@ function M.declare(command)
     command:flag("--apply", "With run: move pages. Without it the policy decides and explains, and nothing is sent.")
 end
 
-local function names_in(folder)
-    local pipe, names = io.popen("ls -- " .. shell.word(folder) .. " 2>/dev/null"), {}
-    for line in pipe:lines() do
-        names[#names + 1] = line:match("^([%w_-]+)%.lua$")
-    end
-    pipe:close()
-    return names
-end
-
 local function list(context)
-    local folder = os.getenv("SLATE_POLICY_DIR") or policy.folder()
+    local folder = policy.folder()
     local policies = require("slate.base.json").array()
-    for _, name in ipairs(names_in(folder)) do
+    for _, name in ipairs(policy.names()) do
         local one, problem = policy.open(folder .. "/" .. name .. ".lua")
         policies[#policies + 1] = { name = name, summary = one and one.summary, broken = not one and problem or nil }
     end
@@ -288,7 +278,7 @@ local function named(words)
         end
     end
     if #chosen == 0 then
-        for i, name in ipairs(names_in(os.getenv("SLATE_POLICY_DIR") or policy.folder())) do
+        for i, name in ipairs(policy.names()) do
             chosen[i] = { name = name, words = {} }
         end
     end
