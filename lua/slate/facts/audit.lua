@@ -254,15 +254,13 @@ local function author()
     return user and host and user .. "@" .. host or user or host
 end
 
-M.NO_PLACE = "there is no place for a record of changes: set HOME or SLATE_AUDIT"
-
 --- The record at a path: who, and append(compose), which calls compose with the record's text and appends the line that
 -- compose returns. append returns true, or nil and a message. It runs in a coroutine: Lua raises an interrupt (Ctrl-C)
 -- only in the main one, so a change is recorded before the program ends.
 function M.file(path)
     local function append(compose)
         if not path then
-            return nil, M.NO_PLACE
+            return nil, "there is no place for a record of changes: set HOME or SLATE_AUDIT"
         end
         return coroutine.wrap(append_to)(path, compose)
     end

@@ -167,9 +167,6 @@ local function accuracy(context, parsed, entries, words)
 end
 
 function M.run(context, parsed)
-    if not audit.path() then
-        return nil, audit.NO_PLACE, "input"
-    end
     local names, servers = selected_servers(context, parsed)
     local entries, elsewhere = chosen(must(audit.read(audit.path())), parsed, names)
     local function words(shown)

@@ -92,9 +92,6 @@ local function take_all_back(context, list, parsed)
 end
 
 function M.run(context, parsed)
-    if not audit.path() then
-        return nil, audit.NO_PLACE, "input"
-    end
     local entries = must(audit.read(audit.path()))
     if context.format == "csv" then
         return nil, "undo has no rows: use --json", "usage"
