@@ -68,8 +68,17 @@ local function request(line, read, options, fields)
     return made
 end
 
--- A reader of a one-line reply: words[line] if listed, and the word; else an error. A line that is no possible answer
--- means that we have lost our place in the stream, and ends the connection.
+-- The error of a line that is no answer: the server's, or else we have lost our place in the stream, which ends the
+-- connection.
+local function unexpected(client, line)
+    local refused, refusal_code = M.refusal(line)
+    if refused then
+        return nil, refused, refusal_code
+    end
+    return client:lost("unexpected reply: " .. M.printable(line:sub(1, 60)), "protocol")
+end
+
+-- A reader of a one-line reply: words[line] if listed, and the word; else an error.
 local function outcome(words)
     return function(client)
         local line, message, code = client:line()
@@ -77,14 +86,10 @@ local function outcome(words)
             return nil, message, code
         end
         local result = words[line]
-        if result ~= nil then
-            return result, line
+        if result == nil then
+            return unexpected(client, line)
         end
-        local refused, refusal_code = M.refusal(line)
-        if refused then
-            return nil, refused, refusal_code
-        end
-        return client:lost("unexpected reply: " .. M.printable(line:sub(1, 60)), "protocol")
+        return result, line
     end
 end
 
@@ -109,23 +114,19 @@ local function read_block(client, size, what)
     end
     local data
     data, message, code = client:bytes(bytes + 2)
-    if not data then
-        return nil, message, code
-    elseif data:sub(-2) ~= "\r\n" then
+    if data and data:sub(-2) ~= "\r\n" then
         return misplaced(client, what)
     end
-    return data:sub(1, -3)
+    return data and data:sub(1, -3), message, code
 end
 
 -- Reads the line end of a block.
 local function block_end(client, what)
     local data, message, code = client:bytes(2)
-    if not data then
-        return nil, message, code
-    elseif data ~= "\r\n" then
+    if data and data ~= "\r\n" then
         return misplaced(client, what)
     end
-    return true
+    return data and true, message, code
 end
 
 -- The items of a get, up to END. Only requested keys may come: so a reply is bounded.
@@ -140,11 +141,7 @@ local function read_values(client, requested)
         end
         local key, flags, size, cas = line:match("^VALUE (%S+) (%d+) (%d+) ?(%d*)$")
         if not key then
-            local refused, refusal_code = M.refusal(line)
-            if refused then
-                return nil, refused, refusal_code
-            end
-            return client:lost("unexpected reply: " .. M.printable(line:sub(1, 60)), "protocol")
+            return unexpected(client, line)
         elseif not requested[key] or requested[key] == 0 then
             return client:lost("the server sent a value that was not requested", "protocol")
         end
@@ -248,10 +245,6 @@ function M.read_meta_line(client)
     if not line then
         return nil, message, code
     end
-    local refused, refusal_code = M.refusal(line)
-    if refused then
-        return nil, refused, refusal_code
-    end
     local reply = { flags = {} }
     for word in line:gmatch("%S+") do
         if reply.status then
@@ -261,7 +254,7 @@ function M.read_meta_line(client)
         end
     end
     if not reply.status or not reply.status:find("^%u%u$") then
-        return client:lost("unexpected reply: " .. M.printable(line:sub(1, 60)), "protocol")
+        return unexpected(client, line)
     end
     if reply.status == "VA" then
         reply.value_bytes, message, code = block_bytes(client, table.remove(reply.flags, 1), "a value")
