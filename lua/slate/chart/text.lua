@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- A figure (slate.chart.draw defines it) as text, without gnuplot: every kind, readable without colour. Pure.
 local extent = require "slate.chart.extent"
-local tic_step = require("slate.chart.gnuplot").tic_step
+local gnuplot = require "slate.chart.gnuplot"
 local trimmed = require("slate.base.units").trimmed
 
 local M = {}
@@ -48,15 +48,6 @@ function Canvas:text(coloured)
     return table.concat(lines, "\n") .. "\n"
 end
 
-local function short(n)
-    for _, unit in ipairs({ { 1e9, "G" }, { 1e6, "M" }, { 1e4, "k", 1e3 } }) do
-        if math.abs(n) >= unit[1] then
-            return ("%.4g%s"):format(n / (unit[3] or unit[1]), unit[2])
-        end
-    end
-    return ("%.4g"):format(n)
-end
-
 -- The letter and colour of a series. Letters go on from panel to panel: each has one meaning in a figure.
 local function sign_of(panel, i)
     local series = panel.series[i]
@@ -101,9 +92,9 @@ local function x_ticks(x, width)
     if x.ticks then
         return x.ticks
     end
-    local ticks, step = {}, tic_step(x.max, math.max(2, width // 12))
+    local ticks, step = {}, gnuplot.tic_step(x.max, math.max(2, width // 12))
     for i = 0, math.floor(x.max / step + 1e-9) do
-        ticks[#ticks + 1] = { i * step, short(i * step) }
+        ticks[#ticks + 1] = { i * step, gnuplot.in_thousands(i * step) }
     end
     return ticks
 end
@@ -127,10 +118,10 @@ local function draw_y_axis(page, plane)
     for row = 0, plane.height - 1 do
         page:put(plane.left - 1, plane.top + row, "|")
     end
-    local step = tic_step(plane.y.max - (plane.y.min or 0), math.max(1, plane.height // 3))
+    local step = gnuplot.tic_step(plane.y.max - (plane.y.min or 0), math.max(1, plane.height // 3))
     for i = 0, math.floor((plane.y.max - (plane.y.min or 0)) / step + 1e-9) do
         local value = (plane.y.min or 0) + i * step
-        local text = short(value)
+        local text = gnuplot.in_thousands(value)
         page:put(plane.left - 2 - #text, plane.top + plane.height - 1 - math.floor(plane.row_of(value) + 0.5), text)
     end
 end
