@@ -104,6 +104,16 @@ describe("the view of hot keys", function()
         end
     end)
 
+    it("tells all of the opened key on a screen of 60x15, whatever its length", function()
+        local ui, key = { hotkeys = view.state() }, ("k"):rep(250)
+        local frame = answered(("requests 1000; seconds 10.0; 1:key %s; 1:requests 300; 1:error 0;"):format(key))
+        drawn(frame, ui)
+        view.command(frame, ui, "open_key")
+        frame.model.answers:take("item", "ME " .. key .. " exp=-1 la=5 cas=7 fetch=no cls=3 size=420\r\n",
+            { at_s = 13, is_stats = true })
+        shows(drawn(frame, ui, 60, 15):gsub("%s+", " "), " 1 kkk", "last used 5s ago, cas 7; who asks: not told")
+    end)
+
     it("tells all of a key at 60 columns, and of those that are counted", function()
         local frame = answered("requests 1000; seconds 10.0; 1:key user:1; 1:requests 300; 1:error 0;")
         frame.model.now.slated, frame.key_count = nil, { hot = frame.model.answers:parsed("hotkeys") }

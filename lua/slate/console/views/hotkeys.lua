@@ -33,7 +33,7 @@ local COLUMNS <const> = {
 }
 local NUMBER_WIDTH <const>, KEY_LEAST <const>, BAR_X <const> = 4, 16, 39
 local BAR_LEAST <const>, BAR_FROM_WIDTH <const> = 12, 90 -- a narrower screen has no bar
-local NOTES_FROM_HEIGHT <const>, SCREEN_ROWS <const> = 8, 15
+local NOTES_FROM_HEIGHT <const>, LIST_LEAST <const>, SCREEN_ROWS <const> = 8, 4, 15
 local FILTER_BYTES <const> = 60
 local NAMED_MOST <const> = 10 -- so many keys are summed up in the notes
 
@@ -212,13 +212,14 @@ function M.draw(frame, ui, grid, area)
     end
     at.cursor = keys.step(at.cursor, 0, count)
     local first, words = first_words(hot), key_words(frame, at)
-    local first_rows = cells.rows_of(first, area.width)
+    local first_rows = at.opened and 0 or cells.rows_of(first, area.width)
+    local most = at.opened and area.height - LIST_LEAST or area.height // 2
     local notes = area.height >= NOTES_FROM_HEIGHT
-        and math.min(first_rows + cells.rows_of(words, area.width), area.height // 2) or 0
+        and math.min(first_rows + cells.rows_of(words, area.width), most) or 0
     list.draw(grid, cells.area(area.y + 1, 0, area.height - 1 - notes, area.width), at, at.cursor, count,
         function(y, number) draw_key(grid, y, layout, hot, at.shown[number], number) end)
     local y = area.y + area.height - notes
-    grid:paragraph(cells.area(y, 0, notes, area.width), cells.PLAIN, first)
+    grid:paragraph(cells.area(y, 0, math.min(first_rows, notes), area.width), cells.PLAIN, first)
     grid:paragraph(cells.area(y + first_rows, 0, notes - first_rows, area.width), cells.STRONG, words)
 end
 

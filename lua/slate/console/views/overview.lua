@@ -263,7 +263,7 @@ function M.draw(frame, ui, grid, area)
     end
     local is_tall = area.height >= 30
     local lines = health_lines(frame, is_tall)
-    local health_most = is_tall and 9 or area.height >= 20 and 7 or 3
+    local health_most = is_tall and 9 or area.height >= 20 and 7 or area.height >= 11 and 4 or 3
     local rates_most = is_tall and #ALL or area.height >= 23 and MIDDLE_LINES or FEW_LINES
     local health_rows = math.min(rows_of(lines, area.width) + 1, health_most)
     local memory_rows = area.height >= 16 and MEMORY_ROWS or 0
