@@ -39,7 +39,7 @@ describe("the difference of two snapshots", function()
             next_one.pages_free = math.random(0, 64)
             for _, class in ipairs(next_one.classes) do
                 local step = steps[math.random(#steps)]
-                class.gets = class.gets + step
+                class.gets = math.max(0, class.gets + step)
                 class.sets = class.sets + math.random(0, 50)
             end
             local text = assert(change.between(one, next_one), "round " .. round)
@@ -70,6 +70,10 @@ describe("the difference of two snapshots", function()
             local one, problem = change.apply(made_up(0), { time_s = 1, d = text }, change.places(made_up(0)))
             assert.is_true(one ~= nil or problem == "its changes do not fit the snapshot before it", text)
         end
+        local before, after = made_up(0), made_up(1)
+        before.general.cmd_get, after.general.cmd_get = 5, -5
+        local line = { time_s = 1, d = assert(change.between(before, after)) }
+        assert.is_nil(change.apply(before, line, change.places(before)), "a negative count")
         assert.is_nil(change.apply(made_up(0), { time_s = 1 }, {}))
         assert.is_nil(change.apply(made_up(0), { d = "" }, {}))
     end)

@@ -161,18 +161,25 @@ describe("rates", function()
     it("refuses a line with fields of other types than readers expect, with a sentence", function()
         local whole = '{"schema":"slate/snapshot/1","time_s":1%s,"general":{"a":%s},"classes":[{"id":1,"b":%s}]}'
         local read <const> = require("slate.facts.snapshot").decode
-        assert.truthy(read(whole:format(',"server":"a:1","pages_limit":64,"pages_free":0', "1", "1")))
+        assert.truthy(read(whole:format(',"server":"a:1","pages_limit":64,"pages_free":0',
+            '1,"rusage_user":0.5,"cmd_get":5.0', "1")))
         for line, message in pairs({
             [whole:format(',"server":1', "1", "1")] = "server is no string",
             [whole:format(',"slated":[]', "1", "1")] = "slated is no string",
             [whole:format(',"pages_limit":1.5', "1", "1")] = "pages_limit is no integer",
             [whole:format(',"pages_free":"64"', "1", "1")] = "pages_free is no integer",
-            [whole:format("", "[1]", "1")] = "a in general is not what a server reports",
-            [whole:format("", "true", "1")] = "a in general is not what a server reports",
-            [whole:format("", "1", "true")] = "b of class 1 is not what a server reports",
-            [whole:format("", "1", "1e300")] = "b of class 1 is not what a server reports",
-            [whole:format("", "1", '1,"chunk_size":0')] = "chunk_size of class 1 is not what a server reports",
-            [whole:format("", "1", "{}")] = "b of class 1 is not what a server reports",
+            [whole:format("", "[1]", "1")] = "a in general is a table: no server reports that",
+            [whole:format("", "true", "1")] = "a in general is true: no server reports that",
+            [whole:format("", "1", "true")] = "b of class 1 is true: no server reports that",
+            [whole:format("", "1", "1e300")] = "b of class 1 is 1e+300: no server reports that",
+            [whole:format("", "1", '1,"chunk_size":0')] = "chunk_size of class 1 is 0: no server reports that",
+            [whole:format("", "1", "{}")] = "b of class 1 is a table: no server reports that",
+            [whole:format("", "1", "-5")] = "b of class 1 is -5: no server reports that",
+            [whole:format("", "1", "1.5")] = "b of class 1 is 1.5: no server reports that",
+            [whole:format("", '1,"cmd_get":-5', "1")] = "cmd_get in general is -5: no server reports that",
+            [whole:format("", '1,"cmd_get":0.5', "1")] = "cmd_get in general is 0.5: no server reports that",
+            [whole:format("", '1,"cmd_get":"\\u001b7"', "1")] = "cmd_get in general is ?7: no server reports that",
+            [whole:format(',"settings":{"maxconns":-1}', "1", "1")] = "maxconns in settings is -1: no server reports that",
         }) do
             assert.same({ n = 2, nil, message }, table.pack(read(line)))
         end

@@ -7,7 +7,7 @@
 -- skipped numbers, then twice the difference, plus 1 if it is in millionths (of a number not whole). Each is a varint
 -- of 5 bits a letter, the lowest first; letters of the alphabet's second half mean that more follow. Differences are
 -- zigzagged: 0, -1, 1, -2 are 0, 1, 2, 3. After other changes (a text, a new class) the snapshot is written whole.
-local class_figure = require("slate.facts.stats").class_figure
+local stats = require "slate.facts.stats"
 
 local M = {}
 
@@ -254,7 +254,8 @@ function M.apply(before, line, places, is_in_place)
         local found = places[place]
         local part, key = found and found[1], found and found[2]
         local value = part and changed(parts[part][key], code)
-        if not value or part > 3 and not class_figure(key, value) then
+        if not value or part > 3 and not stats.class_figure(key, value)
+            or (part == 2 or part == 3) and not stats.is_figure(key, value) then
             return nil, "its changes do not fit the snapshot before it"
         end
         parts[part][key] = value

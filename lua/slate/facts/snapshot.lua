@@ -155,6 +155,11 @@ local function wrong_name(figures, is_right)
     return wrong
 end
 
+-- A wrong value, to quote.
+local function printable(value)
+    return type(value) == "table" and "a table" or stats.printable(tostring(value)):sub(1, 30)
+end
+
 local function check_classes(classes)
     local last_id = -1
     for _, class in ipairs(classes) do
@@ -164,7 +169,8 @@ local function check_classes(classes)
         end
         local wrong = wrong_name(class, stats.class_figure)
         if wrong then
-            return nil, ("%s of class %d is not what a server reports"):format(wrong, class.id)
+            return nil, ("%s of class %d is %s: no server reports that"):format(wrong, class.id,
+                printable(class[wrong]))
         end
         last_id = class.id
     end
@@ -188,7 +194,8 @@ local function check_fields(value)
     for _, part in ipairs(PARTS) do
         local wrong = wrong_name(value[part[1]] or {}, part[2])
         if wrong then
-            return nil, ("%s in %s is not what a server reports"):format(wrong, part[1])
+            return nil, ("%s in %s is %s: no server reports that"):format(wrong, part[1],
+                printable(value[part[1]][wrong]))
         end
     end
     return true

@@ -171,13 +171,12 @@ function M.memory(client)
     return lines and M.figures(lines), message, code
 end
 
-local function is_number(value)
-    return math.type(value) ~= nil and value > -BEYOND and value < BEYOND
-end
+local IN_PARTS <const> = { rusage_user = true, rusage_system = true } -- counters of seconds
 
---- True if `figures` can give this value for a name.
+--- True if `figures` can give this value for a name: no server reports a negative one, nor a part of a count.
 function M.is_figure(name, value)
-    return is_number(value) or TEXT[name] == true and type(value) == "string"
+    return is_count(value) and (not M.COUNTERS[name] or IN_PARTS[name] or math.tointeger(value) ~= nil)
+        or TEXT[name] == true and type(value) == "string"
 end
 
 -- Settings that are used in calculations.
@@ -202,7 +201,7 @@ end
 
 --- True if `settings` can give this value for a name.
 function M.is_setting(name, value)
-    return is_number(value) or not SETTING_NUMBERS[name] and (type(value) == "string" or type(value) == "boolean")
+    return is_count(value) or not SETTING_NUMBERS[name] and (type(value) == "string" or type(value) == "boolean")
 end
 
 -- No counter of a class reaches this number, nor does the product of two counters that are multiplied.
@@ -210,10 +209,10 @@ local CLASS_BEYOND <const> = 1 << 53
 
 local NEVER_ZERO <const> = { chunk_size = true, chunks_per_page = true }
 
---- The value of a class's figure, which must be a whole number; nil if it is none.
+--- The value of a class's figure, which must be a whole number, not negative; nil if it is none.
 function M.class_figure(name, value)
     local whole = math.type(value) and math.tointeger(value)
-    local is_one = whole and whole > -CLASS_BEYOND and whole < CLASS_BEYOND
+    local is_one = whole and whole >= 0 and whole < CLASS_BEYOND
     return is_one and not (NEVER_ZERO[name] and whole <= 0) and whole or nil
 end
 
