@@ -87,6 +87,29 @@ describe("a setting", function()
         assert.truthy(why("memory", "1e99"):find('not "1e99"', 1, true))
     end)
 
+    it("of slated without a row is refused as the server would, or left to its check in words", function()
+        local values = { share = "10", on_off = "no", kind = "a", room = "0", path = "/" }
+        local traits = { ["share:type"] = "whole", ["share:min"] = "1", ["share:max"] = "90", ["on_off:type"] = "flag",
+            ["kind:choices"] = "a|b", ["kind:type"] = "choice", ["room:type"] = "bytes", ["room:min"] = "0",
+            ["room:max"] = "4398046511104", ["path:type"] = "text" }
+        for case, why in pairs({ ["share 999"] = "share takes a number from 1 to 90", ["share -1"] = "share takes",
+            ["share x"] = "share takes", ["on_off maybe"] = "on_off takes one of yes|on", ["kind c"] = "kind takes one of",
+            ["room 5t"] = "room takes", ["share +5"] = true, ["share 90"] = true, ["on_off on"] = true,
+            ["kind b"] = true, ["room 5%"] = true, ["room auto"] = true, ["room 1.5g"] = true, ["path x"] = true }) do
+            local name, value = case:match("^(%S+) (.+)$")
+            local plan, message, code = settings_change.plan(values, traits, name, value, SLATED)
+            if why == true then
+                assert.is_true(assert(plan, message).is_unchecked, case)
+            else
+                assert.equal("usage", code, case)
+                assert.truthy(message:find(why, 1, true), message)
+            end
+        end
+        assert.is_true(settings_change.plan({ policy = "lru", class_policy = "lru" }, {}, "class_policy", "sieve 999",
+            SLATED).is_unchecked)
+        assert.is_nil(settings_change.plan({ verbosity = "0" }, {}, "verbosity", "1", SLATED).is_unchecked)
+    end)
+
     it("has limits, and rules between settings", function()
         local right = { slab_automove = { "2" }, slab_automove_ratio = { "0.5" }, lru_tune = { "10 30 0.2 2" },
             maxbytes = { "8", "1000000000" }, temporary_ttl = { "30" }, lru_segmented = { "flat" }, verbosity = { "1" },
@@ -112,6 +135,7 @@ describe("a setting", function()
     it("has limits and choices of its own on slated, and none of its store's lack", function()
         local replies = { settings = STOCK, config = CONFIG, policies = POLICIES }
         local memory = row("maxbytes", SLATED, replies)
+        assert.truthy(why_not("maxbytes", "7"):find("of at least 8m: whole", 1, true))
         assert.same({ 8, 256, "runtime", "64" }, { memory.least, memory.most, memory.source, memory.now })
         assert.is_string(why_not("maxbytes", "257", SLATED, replies))
         assert.is_nil(why_not("maxbytes", "256", SLATED, replies))

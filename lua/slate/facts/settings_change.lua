@@ -2,6 +2,7 @@
 --- Changes of settings: those that a server can make, the values that it accepts, and the commands. Pure.
 -- slate.facts.settings has the table of settings, and describes who, values and traits.
 local settings = require "slate.facts.settings"
+local stats = require "slate.facts.stats"
 
 local M = {}
 
@@ -62,6 +63,7 @@ function M.limits(row, traits)
 end
 
 local SWITCHES <const> = { on = "yes", ["1"] = "yes", off = "no", ["0"] = "no" }
+local BYTES_ENDLESS <const> = 1000000000 * MIB -- a memcached does not report how much its machine has
 local SCALES <const> = { [""] = 1, k = 1 << 10, m = MIB, g = 1 << 30, t = 1 << 40 }
 
 -- Each check returns the server's text, or nil and a description of valid values.
@@ -71,8 +73,9 @@ local function check_bytes(text, least, most)
     if bytes >= least and bytes <= most and bytes % MIB == 0 then
         return ("%.0f"):format(bytes)
     end
-    return nil, ("a number of bytes, or one with k, m, g or t, from %.0fm to %.0fm: whole megabytes"):format(
-        least // MIB, most // MIB)
+    return nil, ("a number of bytes, or one with k, m, g or t, %s: whole megabytes"):format(
+        most < BYTES_ENDLESS and ("from %.0fm to %.0fm"):format(least // MIB, most // MIB)
+        or ("of at least %.0fm"):format(least // MIB))
 end
 
 local function check_number(row, text, least, most)
@@ -225,15 +228,46 @@ local function names_of(values, slated)
     return table.concat(names, ", ") .. (slated and ", policy, class_policy and what config get calls runtime" or "")
 end
 
--- Plans a setting of slated that has no row: the server checks the value itself.
-local function plan_without_row(values, name, value, who)
+-- A number as slated reads it for a setting of this type; nil if it is none.
+local function number_of_type(kind, text)
+    local amount, unit = text:match("^(%+?%d+%.?%d*)([kmgtKMGT]?)[iI]?[bB]?$")
+    if kind ~= "bytes" then
+        return stats.number(text)
+    end
+    return amount and tonumber(amount:match("[%d.]+")) * SCALES[unit:lower()]
+end
+
+local NUMBERS <const> = { whole = true, count = true, number = true } -- types whose values are nothing else
+local YES_OR_NO <const> = "yes|on|1|true|no|off|0|false"
+
+-- What a setting of slated that has no row takes, if the value is out of its range or none of its choices; nil where
+-- only the server can tell.
+local function wrong_without_row(traits, name, value)
+    local kind, choices = traits[name .. ":type"], traits[name .. ":choices"]
+    local least, most = tonumber(traits[name .. ":min"]), tonumber(traits[name .. ":max"])
+    choices = kind == "flag" and YES_OR_NO or choices
+    if choices then
+        return not ("|" .. choices .. "|"):find("|" .. value .. "|", 1, true) and "one of " .. choices or nil
+    end
+    local number = number_of_type(kind, value)
+    local is_wrong = least and most and (number and (number < least or number > most)
+        or not number and NUMBERS[kind])
+    return is_wrong and ("a number from %.10g to %.10g"):format(least, most) or nil
+end
+
+-- Plans a setting of slated that has no row. Rules between settings, and texts, the server checks alone.
+local function plan_without_row(values, traits, name, value, who)
+    local takes = wrong_without_row(traits, name, value)
     if values[name] == nil then
         return nil, ("this server has no setting %s"):format(name), "unsupported"
     elseif not who.slated then
         return nil, ("memcached cannot change %s while it runs (needs slated); it can: %s"):format(name,
             names_of(values)), "unsupported"
+    elseif takes then
+        return nil, ('%s takes %s, not "%.30s"'):format(name, takes, value), "usage"
     end
-    return { name = name, was = values[name], is = value, lines = { ("config set %s %s"):format(name, value) } }
+    return { name = name, was = values[name], is = value, lines = { ("config set %s %s"):format(name, value) },
+        is_unchecked = true }
 end
 
 -- The first policy of a text that the server does not list; nil: there is none, or it lists none.
@@ -257,15 +291,15 @@ local function back_of(row, was, traits)
     end
 end
 
---- Plans a change. Returns { name, was, is (texts of the server), back (see slate.facts.audit), lines }, or nil,
--- message, code; sends nothing.
+--- Plans a change. Returns { name, was, is (texts of the server), back (see slate.facts.audit), lines, is_unchecked
+-- (the server may refuse it all the same) }, or nil, message, code; sends nothing.
 function M.plan(values, traits, name, value, who)
     name = settings.ALIASES[name] or name
     local row, was = settings.row(name), settings.value(values, name, value)
     if value:find("%c") or value == "" then
         return nil, "a value is one line that is not empty", "usage"
     elseif not row then
-        return plan_without_row(values, name, value, who)
+        return plan_without_row(values, traits, name, value, who)
     elseif name == "class_policy" and values.class_policy and not was then
         return nil, ("class_policy wants a policy and a class, as in 'class_policy=sieve 5', not '%s'"):format(
             value), "usage"
@@ -292,7 +326,7 @@ function M.plan(values, traits, name, value, who)
             "usage"
     end
     return { name = name, was = was, is = name == "temporary_ttl" and is:match("^%S+") or is, lines = lines,
-        back = back_of(row, was, traits) }
+        back = back_of(row, was, traits), is_unchecked = name == "class_policy" or nil }
 end
 
 return M

@@ -37,6 +37,8 @@ local function pairs_of(words)
     return list
 end
 
+local UNCHECKED <const> = "the server checks the value when it is sent, and may refuse it"
+
 -- What slatetop's review says of a setting before it is sent.
 local function predicted(context, client, change)
     return must(require("slate.judge.prediction").of_setting(context, client,
@@ -51,7 +53,8 @@ function M.apply(context, client, steps, dry_run, verdict_s)
     for i, step in ipairs(steps) do
         step.kind = "set"
         local change = must(require("slate.act.steps").prepare(context, client, step))
-        changes[i] = { name = change.name, was = change.was, is = change.is, commands = change.lines }
+        changes[i] = { name = change.name, was = change.was, is = change.is, commands = change.lines,
+            caution = dry_run and change.is_unchecked and UNCHECKED or nil }
         for _, said in ipairs(dry_run and predicted(context, client, changes[i]) or {}) do
             local key = said.label == "expects" and said.label or "caution"
             changes[i][key] = changes[i][key] and changes[i][key] .. "; " .. said.text or said.text
