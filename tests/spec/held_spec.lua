@@ -63,8 +63,10 @@ describe("memory beyond the limit", function()
         assert.equal("the server holds 39 MiB of memory, 388% more than its limit of 8 MiB: each of 39 classes "
             .. "keeps a page",
             finding.what)
-        assert.truthy(finding.todo:find("slatectl geometry auto", 1, true), finding.todo)
+        assert.equal("raise the limit to what 39 classes hold: slatectl set memory=39m; or have fewer classes, at the "
+            .. "price of items: slatectl geometry auto 8 --force", finding.todo)
         assert.equal("BAD    " .. finding.what, shown)
+        assert.truthy(told(8, 39, 39, { classes = 39, stock = true }).todo:find("items: start it with a larger %-f$"))
         finding, shown = told(64, 100, 90)
         assert.equal("note", finding.severity) -- the memory held is falling
         assert.truthy(finding.what:find("and gives it back", 1, true), finding.what)

@@ -172,8 +172,9 @@ describe("whether more memory helps", function()
         for id = 61, 100 do classes[id] = { id = id, total_pages = 1 } end
         assert.equal(128 << 20, curve.bytes + relief.memory(curve, { evicts = true, classes = classes }).bytes_more)
         for id = 101, 150 do classes[id] = { id = id, total_pages = 1 } end
-        assert.equal("each of 150 classes keeps a page: the server holds at least 150 MiB",
-            relief.memory(curve, { evicts = true, classes = classes }).text)
+        local now = { classes = classes, general = { limit_maxbytes = 64 << 20 } }
+        assert.equal("each of 150 classes keeps a page: the server holds at least 150 MiB: "
+            .. relief.against_classes(now), relief.memory(curve, { evicts = true, classes = classes, now = now }).text)
         for id = 61, 150 do classes[id] = nil end
         assert.same({ "slatectl set maxbytes " .. (60 << 20) }, advised_for(45, 0.01, 1e5, classes).commands)
     end)

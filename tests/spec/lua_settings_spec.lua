@@ -93,8 +93,9 @@ describe("a setting", function()
             ["kind:choices"] = "a|b", ["kind:type"] = "choice", ["room:type"] = "bytes", ["room:min"] = "0",
             ["room:max"] = "4398046511104", ["path:type"] = "text" }
         for case, why in pairs({ ["share 999"] = "share takes a number from 1 to 90", ["share -1"] = "share takes",
-            ["share x"] = "share takes", ["on_off maybe"] = "on_off takes one of yes|on", ["kind c"] = "kind takes one of",
-            ["room 5t"] = "room takes", ["share +5"] = true, ["share 90"] = true, ["on_off on"] = true,
+            ["share x"] = "share takes", ["on_off maybe"] = "on_off takes one of yes|on",
+            ["kind c"] = "kind takes one of", ["room 5t"] = "room takes",
+            ["share +5"] = true, ["share 90"] = true, ["on_off on"] = true,
             ["kind b"] = true, ["room 5%"] = true, ["room auto"] = true, ["room 1.5g"] = true, ["path x"] = true }) do
             local name, value = case:match("^(%S+) (.+)$")
             local plan, message, code = settings_change.plan(values, traits, name, value, SLATED)

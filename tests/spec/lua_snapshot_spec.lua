@@ -179,7 +179,8 @@ describe("rates", function()
             [whole:format("", '1,"cmd_get":-5', "1")] = "cmd_get in general is -5: no server reports that",
             [whole:format("", '1,"cmd_get":0.5', "1")] = "cmd_get in general is 0.5: no server reports that",
             [whole:format("", '1,"cmd_get":"\\u001b7"', "1")] = "cmd_get in general is ?7: no server reports that",
-            [whole:format(',"settings":{"maxconns":-1}', "1", "1")] = "maxconns in settings is -1: no server reports that",
+            [whole:format(',"settings":{"maxconns":-1}', "1", "1")]
+                = "maxconns in settings is -1: no server reports that",
         }) do
             assert.same({ n = 2, nil, message }, table.pack(read(line)))
         end

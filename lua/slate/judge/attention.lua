@@ -122,11 +122,11 @@ local KEYS <const> = {
 local OWN <const> = "rules" -- the label of findings by an operator's own rules
 local MOST_SENTENCES <const> = 14
 
--- Memory held beyond the limit comes back: on slated with fewer classes, on memcached with a page moved to the pool,
--- which has a row in the view of pages.
+-- Memory held beyond the limit: a higher limit, or fewer classes, where these hold it; else on memcached a page moved
+-- to the pool, which has a row in the view of pages.
 function KEYS.held(one)
     if one.over.is_by_classes then
-        return one.now.slated and "5" or nil
+        return "4"
     end
     return not one.now.slated and (one.now.settings or {}).slab_reassign ~= false and "3" or nil
 end

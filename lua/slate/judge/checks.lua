@@ -55,11 +55,7 @@ end
 -- The remedy for memory held beyond the limit.
 local function against_held(about, over)
     if over.is_by_classes then
-        return change_under_way(about) or (fits_sizes(about)
-            and "it makes fewer classes by itself (slab_geometry_auto) where that holds more items; or start it with "
-                .. "-m %d or more"
-            or about.now.slated and "have fewer classes: slatectl geometry auto; or start it with -m %d or more"
-            or "start it with fewer classes (a larger -f), or with -m %d or more"):format(over.classes)
+        return change_under_way(about) or relief.against_classes(about.now)
     elseif about.settings.slab_reassign == false then
         return "the server was started without slab_reassign, so no page is given back: restart it"
     elseif about.now.slated then
@@ -111,7 +107,7 @@ end
 -- The gain of more memory and of another policy, by slate.judge.relief, as in advise and slatetop.
 local function relief_about(about)
     return { starves = about.in_need, evicts = relief.evicts(about.lately, about.general_rates),
-        classes = about.now.classes, rows = about.rows }
+        classes = about.now.classes, now = about.now, rows = about.rows }
 end
 
 local function memory_of(about)

@@ -43,7 +43,8 @@ local TITLES <const> = {
 
 local TODOS <const> = {
     restart = "find the reason in its log or in the system's log",
-    flush = "find the client: slated lists it (slatectl stats audit); memcached does not. -F forbids flush_all",
+    flush = "find the client: slated lists its address (slatectl stats audit), of a UNIX socket only the path; "
+        .. "memcached lists none. -F forbids flush_all",
     stall = "look at the machine at that time: swapping, a paused container or virtual machine, a full processor",
     hits_fell = "see what changed at that time: slatectl audit, deployments, the keys of clients",
     items_fell = "items were deleted, or expired at one time: spread the times to live",

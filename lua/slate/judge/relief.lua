@@ -236,7 +236,7 @@ function M.about(one, curves)
     local general_rates = one.rates and one.rates.general or {}
     return { starves = (M.in_need(one, curves)), evicts = M.evicts(one.past and one:lately(), general_rates),
         reads_per_s = general_rates.cmd_get_per_s, general = one.now and one.now.general,
-        classes = one.now and one.now.classes, rows = one.rows }
+        classes = one.now and one.now.classes, now = one.now, rows = one.rows }
 end
 
 -- memory --------------------------------------------------------------------------------------
@@ -268,6 +268,15 @@ function M.below_least(classes, bytes)
     local least_bytes, count = M.least_bytes(classes)
     return bytes < least_bytes and ("each of %d classes keeps a page: the server holds at least %s"):format(count,
         units.bytes_in_words(least_bytes)) or nil
+end
+
+--- What helps a server whose classes hold more memory than its limit. now: a snapshot.
+function M.against_classes(now)
+    local least_bytes, count = M.least_bytes(now.classes)
+    local pages = now.general.limit_maxbytes // chunks.PAGE_BYTES
+    return ("raise the limit to what %d classes hold: slatectl set memory=%dm; or have fewer classes, at the price of "
+        .. "items: %s"):format(count, least_bytes // chunks.PAGE_BYTES, now.slated
+        and ("slatectl geometry auto %d --force"):format(pages) or "start it with a larger -f")
 end
 
 -- The smallest step of memory with a gain that is large and sure enough: { times, bytes_more, gain, error_ratio
@@ -350,7 +359,8 @@ function M.memory(curve, about)
             M.gain_words(found.gain, found.error_ratio))
         return found
     end
-    return { text = M.below_least(about.classes, curve.bytes * MORE_TIMES[#MORE_TIMES])
+    local below = M.below_least(about.classes, curve.bytes * MORE_TIMES[#MORE_TIMES])
+    return { text = below and ("%s: %s"):format(below, M.against_classes(about.now))
         or ("%s: twice as much brings %s of hits"):format(
             twice + limits.errors_apart * error_ratio < limits.gain_least_ratio and "more memory would bring little"
                 or "what more memory would bring is not known", M.gain_words(math.max(0, twice), error_ratio)) }
