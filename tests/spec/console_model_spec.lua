@@ -221,6 +221,39 @@ describe("a model", function()
         assert.is_nil(question.donor(one, 12))
     end)
 
+    it("judges anew when curves come: rows, the worst and the plan agree before anything is drawn", function()
+        local one, question = model.new("x"), require "slate.console.question"
+        for i = 1, 6 do -- two classes of a page evict, the first more
+            take(one, 12 + 2 * i, "memcached-1.4.25", "second", function(now, classes)
+                local other = {}
+                for name, value in pairs(classes[12]) do other[name] = value end
+                now.slated, now.classes[#now.classes + 1] = "0.1", other
+                now.general.evictions = now.general.evictions + 350 * i
+                other.id, other.chunk_size, other.evicted, other.get_hits = 13, other.chunk_size + 200, 150 * i, 300 * i
+                other.cmd_set, classes[12].cmd_set = 150 * i, 200 * i
+                classes[12].evicted, classes[12].get_hits = 200 * i, 300 * i
+                now.general.cmd_get, now.general.get_hits, now.general.get_misses = 1000 * i, 600 * i, 400 * i
+            end)
+        end
+        assert.equal(12, one.worst.id)
+        local function curve(id, times, ...)
+            local lines = { ("STAT bytes %d\r\nSTAT reads 4000\r\n"):format(times << 20) }
+            for i, ratio in ipairs({ ... }) do
+                lines[#lines + 1] = ("STAT point:%d %.4f\r\n"):format((times << 20) * i // 2, ratio)
+            end
+            one.answers:take("class_curves", table.concat(lines), { at_s = 25, is_stats = true, class_id = id })
+        end
+        curve(12, 1, 0.5, 0.6, 0.6, 0.6, 0.6) -- pages bring more to the other
+        curve(13, 1, 0.4, 0.6, 0.7, 0.8, 0.9)
+        curve(4, 64, 0.6, 0.6, 0.6)
+        one:follow_curves()
+        assert.same({ 13, true, nil }, { one.worst.id, one:row(13).is_worst, one:row(12).is_worst })
+        assert.equal(13, question.plan(one)[1].to)
+        local plan = one.observer.page_plan
+        one:follow_curves()
+        assert.equal(plan, one.observer.page_plan, "made once")
+    end)
+
     it("makes room for 100 s at short intervals", function()
         assert.equal(model.SAMPLES, model.new("x", { interval_s = 1 }).history.capacity)
         assert.is_true(model.new("x", { interval_s = 0.1 }).history.capacity >= 1000)

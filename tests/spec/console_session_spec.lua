@@ -58,6 +58,14 @@ describe("a session", function()
         assert.near(1000, one.model:metric("gets"), 1)
     end)
 
+    it("judges by curves that have come before anything is drawn", function()
+        local followed = 0
+        one.model.follow_curves = function() followed = followed + 1 end
+        go_to(105)
+        answer(105.001, 105.002)
+        assert.equal(2, followed)
+    end)
+
     it("has no peak after a reply that was late on its way", function()
         go_to(105)
         assert.is_nil(answer(105.001, 108))

@@ -98,6 +98,7 @@ end
 function Model:lend_answers(from)
     self.own_answers = self.own_answers or self.answers
     self.answers = from and from.answers or self.own_answers
+    self:follow_curves()
 end
 
 -- A copy of a table and of all tables in it; those that `known` has become what it has.
@@ -345,26 +346,41 @@ end
 
 -- a snapshot ----------------------------------------------------------------------------------
 
--- Judges the snapshot. A module that fails ends all judging.
+-- Judges, by a function of the observer, and takes the rows. A module that fails ends all judging. True if it works.
+local function judge_by(model, how, ...)
+    local ok, problem = pcall(how, model.observer, ...)
+    model.rows, model.worst = {}, nil
+    if not ok then
+        model.failure, model.observer = tostring(problem), nil
+    end
+    for _, row in ipairs(ok and model.observer.rows or {}) do
+        model.rows[row.id] = row
+        model.worst = row.is_worst and row or model.worst
+    end
+    return ok
+end
+
+-- Judges the snapshot.
 local function judge(model, wall_s, is_unplanned)
     if model.failure then
         return
     end
-    local ok, problem = pcall(function()
-        model.observer = model.observer or require("slate.judge.view").observer()
-        model.observer:observe(model.now, is_unplanned)
-    end)
-    model.rows, model.worst = {}, nil
-    if not ok then
-        model.failure, model.observer = tostring(problem), nil
+    model.observer = model.observer or require("slate.judge.view").observer()
+    model.observer.curves = model.answers:curves() or model.observer.curves -- else the plan would be made twice
+    if not judge_by(model, model.observer.observe, model.now, is_unplanned) then
         return
-    end
-    for _, row in ipairs(model.observer.rows) do
-        model.rows[row.id] = row
-        model.worst = row.is_worst and row or model.worst
     end
     for i = 1, math.min(#model.observer.news, NEWS_MOST) do
         model:note("alarm", wall_s, model.observer.news[i], true)
+    end
+end
+
+--- Makes the plan of page moves anew when curves came after the snapshot, so that each drawing has one judgement: call
+-- this before.
+function Model:follow_curves()
+    local curves = self.observer and self.observer.now and self.answers:curves()
+    if curves and curves ~= self.observer.curves then
+        judge_by(self, self.observer.plan, curves)
     end
 end
 

@@ -216,6 +216,7 @@ function Session:step(now_s)
     if self.connection then
         self.poller.now_s = now_s
         self.connection:take(now_s)
+        self.model:follow_curves()
     elseif self.reader then
         load_some(self)
     end
