@@ -115,6 +115,16 @@ describe("Tune", function()
         assert.same({ false, nil }, { one.ui.picker.is_open, one.ui.tune.wanted.policy })
     end)
 
+    it("has the values and their effects below the rows of a tall screen, the one in force marked", function()
+        local model = slated()
+        model.answers:take("config", "STAT slab_automove:choices off|lra|utility\r\n", { at_s = 12, is_stats = true })
+        local one, words = console(model), "\n● utility    pages go where they promise most hits\n"
+        one.draw(160, 50)
+        assert.is_true(one.shows(words, "\n  lra        a class in need gets the page not accessed for longest"))
+        one.draw(80, 24)
+        assert.is_false(one.shows("where they are") or one.shows("for longest") or one.shows("most hits\n"))
+    end)
+
     it("says the effect of every value of every list", function()
         for _, row in ipairs(change.rows(slated(), 12)) do
             for _, value in ipairs(row.choices ~= "" and settings_shown.values(row) or {}) do

@@ -187,6 +187,16 @@ local function put_policies(frame, grid, left)
     put_text(grid, left, cells.PLAIN, table.concat(texts, ",  "))
 end
 
+-- Draws the values to choose from, a line each with its effect, if all have room.
+local function put_values(grid, left, row)
+    local values = row.form == "choice" and settings_shown.values(row) or {}
+    for i, value in ipairs(#values < left.height and values or {}) do
+        grid:text(left.y + i, left.x, cells.STRONG, value == row.now and "●" or "")
+        grid:text_fit(left.y + i, left.x + 2, left.width - 2, cells.PLAIN,
+            ("%-10s %s"):format(value, settings_shown.value_words(row.name, value)))
+    end
+end
+
 -- Draws the meaning of the row under the cursor, the new value's effect, and the server's words.
 local function draw_panel(frame, ui, grid, area, row)
     local model, changed = frame.model, is_changed(ui, row)
@@ -207,6 +217,7 @@ local function draw_panel(frame, ui, grid, area, row)
         put_text(grid, left, cells.PLAIN, entry.meaning)
         put_text(grid, left, cells.DIM, entry["do"])
     end
+    put_values(grid, left, row)
     grid:text_fit(area.y + area.height - 1, area.x, area.width, cells.DIM,
         frame.locked and frame.locked .. ": nothing can be sent"
         or "- + or Enter choose a new value; t reviews all of them, and sends nothing")
@@ -219,7 +230,7 @@ function M.draw(frame, ui, grid, area)
         detail.is_ready(frame, "settings", grid, cells.area(area.y + 1, area.x, area.height - 1, area.width))
         return
     end
-    local panel = area.height >= 14 and PANEL_ROWS + (area.height > #rows + 12 and 4 or 0) or 0
+    local panel = area.height >= 14 and math.max(PANEL_ROWS, area.height - 1 - #rows) or 0
     local room = math.max(area.height - 1 - panel, 1)
     list.draw(grid, cells.area(area.y + 1, area.x, room, area.width), tune, tune.cursor, #rows, function(y, i)
         draw_row(ui, grid, area, y, rows[i])
