@@ -138,9 +138,7 @@ function M.run(context, parsed)
         result = sofar,
     })
     wipe()
-    if not result then
-        return nil, message, code
-    end
+    must(result, message, code)
     local pages = result.pages_moved or result.pages_accepted
     local id = pages > 0 and audit.note(context, audit.move(plan.before, { src = plan.src, dst = plan.dst,
         pages = pages, items_lost = result.items_lost })) or nil

@@ -30,10 +30,7 @@ local function rule_of(parsed)
         return function() return true end
     end
     local where = require "slate.commands.fleet.fleet_where"
-    local ring, message, code = where.ring_of(parsed)
-    if not ring then
-        return nil, message, code
-    end
+    local ring = where.ring_of(parsed)
     local function names_new(servers)
         for _, server in ipairs(servers) do
             if server.name == parsed.new.name then

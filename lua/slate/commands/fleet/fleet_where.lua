@@ -43,13 +43,10 @@ local function read_servers(path)
     return servers
 end
 
---- The ring of the options --servers, --kind, --hash and --sorted; or nil, message, code.
+--- The ring of the options --servers, --kind, --hash and --sorted.
 function M.ring_of(parsed)
-    local servers, message, code = read_servers(parsed.servers)
-    if not servers then
-        return nil, message, code
-    end
-    return require("slate.fleet.ring").new(servers, { kind = parsed.kind, hash = parsed.hash, sorted = parsed.sorted })
+    return must(require("slate.fleet.ring").new(must(read_servers(parsed.servers)),
+        { kind = parsed.kind, hash = parsed.hash, sorted = parsed.sorted }))
 end
 
 --- The part of a key to hash: the text between the tag's two characters, or the whole key if these enclose no text.
@@ -60,7 +57,7 @@ function M.hashed_part(key, tag)
 end
 
 function M.run(context, parsed)
-    local ring = must(M.ring_of(parsed))
+    local ring = M.ring_of(parsed)
     local cells, placed = {}, {}
     for i, key in ipairs(parsed.keys) do
         local names = {}

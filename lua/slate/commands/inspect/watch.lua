@@ -172,9 +172,7 @@ function M.run(context, parsed)
     client:close()
     context:print_note(context.summary())
     other:close()
-    if not ok then
-        return nil, message, code
-    end
+    must(ok, message, code)
     return 0
 end
 

@@ -140,9 +140,7 @@ function M.run(context, parsed)
     if parsed.output then
         writer:close()
     end
-    if not ok then
-        return nil, message, code
-    end
+    must(ok, message, code)
     if context.json and parsed.output then
         context:out_json("slate/record/1", {
             server = context.server.name, file = parsed.output, snapshots = writer.written, missed = tally.missed,
