@@ -3,7 +3,6 @@
 require "support.world"
 local answers = require "slate.console.answers"
 local inquiries = require "slate.console.inquiries"
-local latency = require "slate.console.latency"
 local page_summary = require "slate.console.page_summary"
 local predictions = require "slate.console.predictions"
 local question = require "slate.console.question"
@@ -265,28 +264,5 @@ describe("a server", function()
         assert.is_true(server.has_extstore(flash) and server.item_bytes(flash) < flash.general.bytes)
         local proxy = screens.model("memcached-1.6.45-proxy").now
         assert.is_true(server.is_proxy(proxy) and proxy.general.proxy_links_bad > 0)
-    end)
-end)
-
-describe("round trips", function()
-    it("have quantiles that were measured, and counts by time", function()
-        local us = {}
-        for i = 1, 100 do
-            us[i] = 101 - i
-        end
-        local summary = latency.of(us)
-        assert.same({ 100, 50, 90, 99, 100 }, { summary.count, summary.p50_us, summary.p90_us, summary.p99_us,
-            summary.most_us })
-        assert.same({ 10, 10, 30, 50 }, table.move(summary.buckets, 1, 4, 1, {}))
-        assert.equal(1, latency.of({ 2e6 }).buckets[#latency.LIMITS_US + 1])
-        assert.is_nil(latency.of({}).p50_us)
-    end)
-
-    it("are kept up to a number", function()
-        local log = latency.new()
-        for i = 1, 2 * latency.SAMPLES do
-            log:add(i <= latency.SAMPLES and 1000 or 10)
-        end
-        assert.same({ latency.SAMPLES, 10 }, { log:summary().count, log:summary().most_us })
     end)
 end)

@@ -22,7 +22,7 @@ describe("times of round trips", function()
     it("leave out what was not measured", function()
         local summary = latency.of({ n = 4, nil, 5, nil, 2e6 })
         assert.same({ 2, 1 }, { summary.count, summary.buckets[#summary.buckets] })
-        assert.same({ 0 }, { latency.of({}).count, latency.of({}).most_us })
+        assert.same({ 0 }, { latency.of({}).count, latency.of({}).most_us, latency.of({}).p50_us })
     end)
 
     it("are the last ones only", function()
