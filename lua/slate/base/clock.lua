@@ -9,11 +9,8 @@ local STEP_LEAST_S <const> = 0.05 -- the system reports its uptime in hundredths
 
 -- How long the system has been up; nil if the system does not report it.
 local function uptime_s()
-    local file = io.open("/proc/uptime")
+    local file <close> = io.open("/proc/uptime")
     local up_s = file and file:read("n")
-    if file then
-        file:close()
-    end
     return up_s
 end
 

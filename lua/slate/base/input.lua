@@ -92,12 +92,11 @@ end
 --- Reads a file, opened by `open`; at most most_bytes if given. Returns the text, "" if the file is empty; or nil, a
 -- message that begins with the path, and the number of the error.
 function M.read(path, most_bytes)
-    local file, problem, number = M.open(path)
+    local file <close>, problem, number = M.open(path)
     if not file then
         return nil, problem, number
     end
     local text, unreadable = file:read(most_bytes or "a")
-    file:close()
     if unreadable then -- a folder opens, but its read fails
         return nil, ("%s: %s"):format(path, unreadable)
     end

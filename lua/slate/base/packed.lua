@@ -174,12 +174,8 @@ function Writer:leave()
         return nil
     end
     let_go(self)
-    local file = io.open(part, "rb")
-    local is_empty = not file or file:seek("end") == 0
-    if file then
-        file:close()
-    end
-    if is_empty then
+    local file <close> = io.open(part, "rb")
+    if not file or file:seek("end") == 0 then
         os.remove(part)
         return nil
     end
@@ -189,12 +185,11 @@ end
 Writer.__close = Writer.drop
 
 local function begins_with(path)
-    local file, problem = require("slate.base.input").open(path, true)
+    local file <close>, problem = require("slate.base.input").open(path, true)
     if not file then
         return nil, problem
     end
     local first, unreadable = file:read(4)
-    file:close()
     if unreadable then -- a folder opens, but its read fails
         return nil, unreadable
     end

@@ -22,13 +22,9 @@ end
 
 --- Returns the text of a file that a command has written, and removes the file; "" if there is none.
 function M.read_and_remove(path)
-    local file = io.open(path, "r")
-    local text = file and file:read("a") or ""
-    if file then
-        file:close()
-    end
+    local file <close> = io.open(path, "r")
     os.remove(path)
-    return text
+    return file and file:read("a") or ""
 end
 
 return M

@@ -48,11 +48,8 @@ end
 
 --- The same with a random key from the kernel, which is never shown; or nil and a message.
 function M.random()
-    local file, problem = io.open("/dev/urandom", "rb")
+    local file <close>, problem = io.open("/dev/urandom", "rb")
     local key = file and file:read(16)
-    if file then
-        file:close()
-    end
     if not key or #key < 16 then
         return nil, "no random bytes can be read: " .. (problem or "/dev/urandom ended")
     end

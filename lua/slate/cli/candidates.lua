@@ -41,21 +41,14 @@ end
 
 -- True if the server answers and is no slated.
 local function is_memcached(from)
-    local client = client_of(from)
+    local client <close> = client_of(from)
     local who = client and client:identify()
-    if client then
-        client:close()
-    end
     return who and not who.slated
 end
 
 local function stats_of(from, group)
-    local client = client_of(from)
-    local lines = client and client:stats(group)
-    if client then
-        client:close()
-    end
-    return lines or {}
+    local client <close> = client_of(from)
+    return client and client:stats(group) or {}
 end
 
 function VALUES.CLASS(from)

@@ -266,11 +266,8 @@ end
 
 --- The columns and rows of the terminal, or nil.
 function Context.terminal_size(_)
-    local pipe = io.popen("stty size </dev/tty 2>/dev/null")
+    local pipe <close> = io.popen("stty size </dev/tty 2>/dev/null")
     local rows, columns = (pipe and pipe:read("a") or ""):match("^(%d+) (%d+)")
-    if pipe then
-        pipe:close()
-    end
     return math.tointeger(tonumber(columns)), math.tointeger(tonumber(rows))
 end
 

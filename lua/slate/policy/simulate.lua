@@ -34,11 +34,8 @@ end
 
 --- How many processes may run at once: one a core.
 function M.cores()
-    local pipe = io.popen("nproc 2>/dev/null", "r")
+    local pipe <close> = io.popen("nproc 2>/dev/null", "r")
     local count = pipe and pipe:read("n")
-    if pipe then
-        pipe:close()
-    end
     return math.max(1, math.tointeger(count) or 1)
 end
 

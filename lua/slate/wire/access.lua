@@ -7,11 +7,8 @@
 local M = {}
 
 local function read_password(path)
-    local file, problem = require("slate.base.input").open(path)
+    local file <close>, problem = require("slate.base.input").open(path)
     local line = file and file:read("l")
-    if file then
-        file:close()
-    end
     local user, password = (line or ""):match("^([^:]+):(.*)$")
     local before, role = (password or ""):match("^(.*):([^:]*)$")
     if role == "read" or role == "write" or role == "admin" then

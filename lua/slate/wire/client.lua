@@ -87,6 +87,7 @@ function Client:close()
         self:lost("the client has been closed", "closed")
     end
 end
+Client.__close = Client.close
 
 -- Sends bytes, and starts the time-out of their answer.
 function Client:send(bytes, timeout_s)

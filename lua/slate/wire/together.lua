@@ -24,11 +24,8 @@ local files -- the limit of open files, read once
 -- How many of `tasks` may run: all, if the limit of open files allows it; else their share of that limit.
 local function room_for(tasks)
     if not files then
-        local limits = io.open("/proc/self/limits")
+        local limits <close> = io.open("/proc/self/limits")
         files = tonumber(limits and limits:read("a"):match("Max open files +(%d+)")) or math.huge
-        if limits then
-            limits:close()
-        end
     end
     local share = (files - FILES_RESERVED) * tasks // (AT_ONCE + NESTED_MOST)
     return math.max(1, math.min(tasks, share))

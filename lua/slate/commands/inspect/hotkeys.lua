@@ -35,8 +35,8 @@ end
 -- Counts for so long, or until an interrupt. Returns the counter's result, or nil, message, code.
 local function count_reads(context, other, for_s)
     local before = dropped(other)
-    local client <close> = setmetatable({ must(context:connect()) }, { __close = function(all) all[1]:close() end })
-    local line, message, code = client[1]:command("watch fetchers")
+    local client <close> = must(context:connect())
+    local line, message, code = client:command("watch fetchers")
     if line ~= "OK" then
         return nil, line and ("the server refuses to be watched: %s"):format(
             require("slate.wire.request").printable(line)) or message, line and "refused" or code
@@ -44,7 +44,7 @@ local function count_reads(context, other, for_s)
     local counter, started_s = hotkeys.counter(), clock.steady_s()
     repeat
         local at_s = clock.steady_s()
-        line, message, code = client[1].transport:receive_line(math.min(started_s + for_s, at_s + POLL_S))
+        line, message, code = client.transport:receive_line(math.min(started_s + for_s, at_s + POLL_S))
         if line then
             counter:take(line)
         elseif code ~= "timeout" then
