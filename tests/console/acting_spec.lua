@@ -121,6 +121,32 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       end
     end)
 
+    it("of another console are events, with their author where the record has him", function()
+      open("", 100, 40)
+      local function watch(log)
+        local other = tui.open(folder, ("--audit-log %s/%s %s"):format(folder, log, server.socket), 100, 40)
+        other:go({}, "live 1s", "8")
+        return other
+      end
+      local here, elsewhere = watch("state/log"), watch("other/log") -- as on another machine
+      screen:go("4", "[4 Tune]")
+      choose("lru hot age factor", "0.5")
+      screen:go("t", "lru tune 20 40 0.5")
+      send("→ 0.5")
+      here:wait("lru hot age factor 0.2 → 0.5, by ")
+      elsewhere:wait("lru hot age factor 0.2 → 0.5")
+      assert.is_nil(elsewhere:text():find("0.5, by", 1, true), "a client of a UNIX socket has no address")
+      assert.is_truthy(here:text():find("0.5, by %S+@%S+"), here:text())
+      server:ask("verbosity 1\r\n")
+      for _, one in ipairs { here, elsewhere } do
+        one:wait("verbosity 0 → 1")
+        assert.is_nil(one:text():find("verbosity 0 → 1, by", 1, true), "nobody knows")
+      end
+      screen:go("8", "lru hot age factor")
+      screen:step(12000)
+      assert.is_nil(screen:text():find("setting +lru hot age factor"), "its own change is no other's")
+    end)
+
     it("on trial go back when slatetop is left, and say so", function()
       open()
       local before = settings()

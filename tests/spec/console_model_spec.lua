@@ -129,18 +129,61 @@ describe("a model", function()
             "setting: lru hot age factor 0.2 → 0.45", "setting: crawler yes → no" }, texts)
     end)
 
+    it("names the author of a change: of the record of changes, else of the server", function()
+        local one, asked = screens.model("slated-0.1"), {}
+        one.author_of = function(name, is)
+            asked[#asked + 1] = name .. " " .. is
+            return name == "verbosity" and "eve@host" or nil
+        end
+        one:note("you", 1001, "eviction policy s3fifo → sieve, change 4 on record")
+        local function change(what, was, is, who)
+            return { what = what, was = was, is = is, who = who or "10.0.0.7:4711" }
+        end
+        take(one, 1004, "slated-0.1", "second", function(now)
+            now.settings = setmetatable({ verbosity = 2, hot_max_factor = 0.5, temp_lru = true, temporary_ttl = 30 },
+                { __index = one.now.settings })
+            now.changes = { change("verbosity", "0", "1"), change("verbosity", "1", "2"),
+                change("policy", "lru", "sieve"),
+                change("hot_max_factor", "0.20", "0.50", "unix:/a"), change("temp_lru", "no", "yes"),
+                change("temporary_ttl", "61", "30"), change("flush_all", nil, "now"), change("prediction", nil, "x"),
+                change("slabs reassign", nil, "2 pages from class 4 to 12"),
+                change("policy of class 5", "lru", "fifo") }
+        end)
+        local texts = {}
+        for i, event in ipairs(one.events) do texts[i] = event.kind == "setting" and event.text or nil end
+        assert.same({ nil, "verbosity 0 → 1, by eve@host", "verbosity 1 → 2, by eve@host",
+            "lru hot age factor 0.20 → 0.50", "flush_all now, by 10.0.0.7:4711",
+            "moves 2 pages from class 4 to 12, by 10.0.0.7:4711", "policy of class 5 lru → fifo, by 10.0.0.7:4711",
+            "lru temp_ttl off → 30 s, by 10.0.0.7:4711" }, texts)
+        assert.equal("hot_max_factor 0.50", asked[3])
+        one.is_changing = true -- pages that slatetop itself moves
+        take(one, 1005, "slated-0.1", "second", function(now)
+            now.settings = one.now.settings
+            now.changes = { change("slabs reassign", nil, "1 pages from class 4 to 12") }
+        end)
+        assert.equal(#texts, #one.events)
+    end)
+
+    it("asks for the settings at once when the limit is another one", function()
+        local one = screens.model("memcached-1.6.18")
+        take(one, 13, "memcached-1.6.18", "second", function(now) now.general.limit_maxbytes = 128 << 20 end)
+        assert.is_true(one.has_other_limit)
+        take(one, 14, "memcached-1.6.18", "second", function(now) now.general.limit_maxbytes = 128 << 20 end)
+        assert.is_false(one.has_other_limit)
+    end)
+
     it("makes events of page moves and settings", function()
         local one = screens.model("memcached-1.6.18")
         take(one, 13, "memcached-1.6.18", "second", function(now, classes)
             classes[4].total_pages, classes[12].total_pages = 62, 3
-            now.settings.slab_automove, now.general.limit_maxbytes = 1, 128 << 20
+            now.settings.slab_automove, now.settings.maxbytes, now.general.limit_maxbytes = 1, 128 << 20, 128 << 20
         end)
         local texts = {}
         for i, event in ipairs(one.events) do
             texts[i] = event.kind .. ": " .. event.text
         end
-        assert.same({ "pages: class 4: 64 → 62, class 12: 1 → 3 pages", "setting: automove off → ratio",
-            "setting: memory limit 64 → 128 MiB" }, texts)
+        assert.same({ "pages: class 4: 64 → 62, class 12: 1 → 3 pages", "setting: automove mode off → ratio",
+            "setting: memory limit 64 MiB → 128 MiB" }, texts)
         assert.equal(2, one:page_change(12, 60))
         assert.is_false(one.events[1].is_by_command)
         for i, case in ipairs({ { 60, 5, true }, { 60, 6, false }, { 59, 6, true } }) do -- the second has a new page

@@ -48,6 +48,45 @@ describe("the poller of a server", function()
         end
     end)
 
+    it("reads with the settings what the server has recorded, and hands on what is new", function()
+        local text, seen, lines, takes = "", {}, {}, {}
+        local one = poller_of(1, function(snapshot)
+            for _, change in ipairs(snapshot.changes or {}) do seen[#seen + 1] = change.number end
+        end)
+        local connection = { generation = 1, read_s = 0, is_up = function() return true end, flush = function() end,
+            send = function(_, line, _, _, take)
+                lines[#lines + 1], takes[#takes + 1] = line, take
+                return true
+            end }
+        local function refresh(count, number, first)
+            for i = first or number, number do
+                for _, field in ipairs({ "time 5", "who a", "what b", "is c" }) do
+                    text = text .. ("STAT %d:%s\r\n"):format(i, field)
+                end
+            end
+            lines = {}
+            for _ = 1, count do
+                now_s, takes = one.next_s, {}
+                one:step(connection, now_s)
+                for i, take in ipairs(takes) do
+                    take(lines[#lines - #takes + i] == "stats audit" and text or "END\r\n", true)
+                end
+            end
+            return table.concat(lines, " "):find("audit") ~= nil
+        end
+        assert.is_false(refresh(3, 1))
+        assert.is_true(refresh(1, 2))
+        assert.same({}, seen, "those from before slatetop began")
+        assert.is_false(refresh(9, 3))
+        assert.is_true(refresh(1, 4))
+        assert.same({ 3, 4 }, seen)
+        one.model.has_other_limit = true
+        assert.is_true(refresh(1, 5))
+        text = ""
+        refresh(1, 2, 1) -- the server was restarted, and counts from 1
+        assert.same({ 3, 4, 5, 1, 2 }, seen)
+    end)
+
     it("takes the reading of a reply for its end, not the time when its turn comes", function()
         local times, takes = nil, {}
         local one = poller_of(1, function(_, _, about) times = about end)

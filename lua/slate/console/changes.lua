@@ -10,7 +10,7 @@ local server = require "slate.console.server"
 
 local M = {}
 
-local TAIL_BYTES <const> = 1 << 18
+local TAIL_BYTES <const>, RECENT_S <const> = 1 << 18, 60
 --- How long slatetop waits at its end for trials to go back.
 M.LEAVE_S = 10
 
@@ -79,6 +79,10 @@ end
 --- The changes to the server of a model. audit_path: of the record of changes; nil or "": there is none.
 function M.new(model, audit_path)
     local changes = setmetatable({ model = model, audit_path = audit_path or "" }, Changes)
+    model.author_of = function(name, is) -- others use the record, too
+        return require("slate.facts.audit").author(record_of(changes.audit_path).read(), model.server, name, is,
+            clock.time_s() - RECENT_S)
+    end
     changes.take_reply = function(text)
         if has(changes, "run") then
             call(changes, "reply", text)
@@ -112,6 +116,7 @@ end
 --- was changed, and should be refreshed.
 function Changes:step(connection, now_s)
     local observer = self.model.observer
+    self.model.is_changing = has(self, "run")
     if observer and not observer.judged_moves then -- advice of moves rests on those before
         observer.judged_moves = require("slate.facts.audit").judged_moves(record_of(self.audit_path).read(),
             self.model.server)

@@ -305,32 +305,38 @@ local function is_own(model, label, wall_s)
     return false
 end
 
--- Notes the changes of settings; those of automove and of the memory have their own words.
+-- The changes that others made: those that the server recorded, and other settings that differ.
+local function changes_seen(model)
+    local list, who, is_known = {}, {}, {}
+    for _, one in ipairs(setting_changes.of_recorded(model.now.changes or {})) do
+        who[one.name], is_known[one.name] = one.who, not one.is_part
+        list[#list + 1] = not one.is_part and one or nil
+    end
+    for _, one in ipairs(setting_changes.of_settings(model.before.settings or {}, model.now.settings or {})) do
+        one.who = who[one.name]
+        list[#list + 1] = not is_known[one.name] and one or nil
+    end
+    return list
+end
+
 local function note_settings(model, wall_s)
-    local before, now = model.before.settings or {}, model.now.settings or {}
-    for _, one in ipairs(setting_changes.of_settings(before, now)) do
-        if one.name ~= "slab_automove" and one.name ~= "maxbytes" and not is_own(model, one.label, wall_s) then
-            model:note("setting", wall_s, one.text)
+    for _, one in ipairs(changes_seen(model)) do
+        if not (one.is_move and model.is_changing) and not is_own(model, one.label, wall_s) then
+            local who = model.author_of and model.author_of(one.name, one.is) or one.who
+            model:note("setting", wall_s, one.text .. (who and ", by " .. who or ""))
         end
     end
 end
 
 local function note_changes(model, wall_s)
-    local before, now = model.before, model.now
-    local mode_was, mode = (before.settings or {}).slab_automove, (now.settings or {}).slab_automove
+    local mode = (model.now.settings or {}).slab_automove
     local pages, has_loss = page_changes(model.classes_before, model.classes)
     if pages then
         model:note("pages", wall_s, pages)
         model.events[#model.events].is_by_command = has_loss and not (mode and automove.name_of(mode) ~= "off")
     end
-    if mode_was and mode and mode_was ~= mode then
-        model:note("setting", wall_s, ("automove %s → %s"):format(automove.name_of(mode_was), automove.name_of(mode)))
-    end
     note_settings(model, wall_s)
-    local was, is = before.general.limit_maxbytes, now.general.limit_maxbytes
-    if was and is and was ~= is then
-        model:note("setting", wall_s, ("memory limit %d → %d MiB"):format(was >> 20, is >> 20))
-    end
+    model.has_other_limit = model.before.general.limit_maxbytes ~= model.now.general.limit_maxbytes
 end
 
 --- Sets the state of the link; a note says why it is down. Writes an event when a working link breaks or comes back.

@@ -4,6 +4,7 @@
 -- A refresh is one write of all its commands, so it costs one round trip; "stats settings" is sent only now and then,
 -- "stats slated" once a connection. Inquiries are sent with every refresh, before it: when the snapshot is complete,
 -- their answers are there. No refresh starts while one is under way, so a slow server gets fewer requests.
+local changes = require "slate.facts.changes"
 local inquiries = require "slate.console.inquiries"
 local latency = require "slate.console.latency"
 local link = require "slate.console.link"
@@ -109,8 +110,12 @@ end
 local function groups_of(poller)
     local groups, refreshes = { "", "items", "slabs" }, poller.refreshes
     local settings_due = refreshes >= QUICK_REFRESHES and (refreshes - QUICK_REFRESHES) % SETTINGS_EVERY == 0
+    settings_due = settings_due or poller.model.has_other_limit
     if refreshes == 0 or settings_due or poller.wants.inquiries.settings then
         groups[#groups + 1] = "settings"
+    end
+    if settings_due and poller.model.now.slated then
+        groups[#groups + 1] = "audit"
     end
     if refreshes == 0 then
         groups[#groups + 1] = "slated"
@@ -128,6 +133,15 @@ local function refusal_of(text)
     return (require("slate.wire.request").printable(text:match("^[^\r\n]*")))
 end
 
+-- The changes that the server has recorded since the last reply; nil without any, and after the first reply.
+local function new_changes(poller, reply)
+    local last, list = poller.last_change, nil
+    if reply then
+        list, poller.last_change = changes.of_reply(reply, last or 0)
+    end
+    return last and list and list[1] and list or nil
+end
+
 -- Settings and slated's own figures come only now and then: those of the snapshot before hold.
 local function complete(poller, refresh)
     poller.is_waiting = false
@@ -139,6 +153,7 @@ local function complete(poller, refresh)
     local one = snapshot.build(refresh.texts, about)
     one.settings, one.role, one.store = one.settings or before.settings, one.role or before.role,
         one.store or before.store
+    one.changes = new_changes(poller, refresh.texts.audit)
     poller.has_answered = true
     poller.take(one, refresh.texts, { sent_s = refresh.sent_s, received_s = refresh.connection.read_s })
 end

@@ -124,7 +124,7 @@ end
 local function about_line(session, wall_s)
     local now = session.model.now
     return { time_s = wall_s, server = session.address, slated = now and now.slated,
-        settings = now and now.settings }
+        settings = now and now.settings, changes = now and now.changes }
 end
 
 function Session:write_line(wall_s)

@@ -185,6 +185,21 @@ function M.judged_moves_on_record(server)
     return text and M.judged_moves(text, server) or {}
 end
 
+--- The author of the last change of a setting of a server to a value that a record has since a time of day; nil if it
+-- has none. text: of the record; name, is: of the setting, as the server has them.
+function M.author(text, server, name, is, since_s)
+    local settings = require "slate.facts.settings"
+    for entry in M.backwards(text) do
+        if entry.time_s < since_s then
+            return nil
+        end
+        local is_it = entry.what == "set" and entry.server == server and settings.row(entry.name) == settings.row(name)
+        if is_it and settings.same(name, tostring(is), tostring(entry.is)) then
+            return entry.who
+        end
+    end
+end
+
 local KEY_ORDER <const> = { "schema", "id", "time_s", "who", "server", "what", "of" }
 
 --- The line of an entry, with its newline.

@@ -15,12 +15,12 @@ function M.author_of(who)
     return not who:find("^unix:") and who or nil
 end
 
---- The changes after the one with this number: a list of { number, time_s (the server's clock), who, what, was (absent
--- without an old value), is }, and the last number. Empty where there are none; or nil, message, code.
-function M.after(client, number)
-    local lines, message, code = client:stats("audit")
-    if not lines then
-        return nil, message, code
+--- The changes after the one with this number in a reply to `stats audit`, as lines or one text: a list of { number,
+-- time_s (the server's clock), who, what, was (absent without an old value), is }, and the last number.
+function M.of_reply(reply, number)
+    local lines = {}
+    for line in stats.text_of(reply):gmatch("STAT %d+:[^\r\n]*") do -- page moves have rows, too
+        lines[#lines + 1] = line
     end
     local _, rows = stats.numbered(lines, "number", TEXT, NEEDED)
     local list, last = {}, rows[#rows] and rows[#rows].number or 0
@@ -29,6 +29,15 @@ function M.after(client, number)
         list[#list + 1] = (row.number > number or last < number) and row or nil -- a restart begins at 1 again
     end
     return list, last
+end
+
+--- As of_reply, of a server; or nil, message, code.
+function M.after(client, number)
+    local lines, message, code = client:stats("audit")
+    if not lines then
+        return nil, message, code
+    end
+    return M.of_reply(lines, number)
 end
 
 local COMPARED <const> = "^(%l+) (%S+) to (%S+): ([%d.]+) expected with a band of ([%d.]+), ([%d.]+) before, "
@@ -55,18 +64,51 @@ local function value_of(known, name)
     return name == "temporary_ttl" and known.temp_lru == false and -1 or known[name]
 end
 
---- The settings that differ between the settings of two snapshots, as far as both are known: a list of { name, label
--- (in Tune), text ("verbosity 0 → 1") }.
+-- A change of a setting: { name, is, label (in Tune, without its unit), text ("verbosity 0 → 1") }.
+local function of_row(row, was, is)
+    local text, label = settings_shown.changed(row.label, settings.shown(row, was), settings.shown(row, is))
+    return { name = row.name, is = is, label = label, text = text }
+end
+
+--- The settings that differ between the settings of two snapshots, as far as both are known: a list of { name, is (the
+-- new value), label (in Tune, without its unit), text ("verbosity 0 → 1") }.
 function M.of_settings(before, now)
     local list = {}
     for _, row in ipairs(before ~= now and settings.ROWS or {}) do
         local was, is = value_of(before, row.name), value_of(now, row.name)
         if was ~= nil and is ~= nil and was ~= is then
-            list[#list + 1] = { name = row.name, label = row.label, text = settings_shown.changed(row.label,
-                settings.shown(row, settings.written(was)), settings.shown(row, settings.written(is))) }
+            list[#list + 1] = of_row(row, settings.written(was), settings.written(is))
         end
     end
     return list
+end
+
+-- Settings whose entries have another name; parts of what the settings show as one value; and by entry, a word in
+-- which slatetop describes such a change of its own.
+local NAMES <const> = { ["policy of classes"] = "policy", temp_lru = "temporary_ttl" }
+local PARTS <const> = { temp_lru = true, temporary_ttl = true }
+local LABELS <const> = { ["slabs geometry"] = "chunk sizes", slab_geometry_auto = "chunk sizes",
+    ["slabs reassign"] = "page" }
+
+local function recorded_words(change)
+    local what = change.what == "slabs reassign" and "moves" or change.what
+    return change.was and ("%s %s → %s"):format(what, change.was, change.is) or ("%s %s"):format(what, change.is)
+end
+
+--- The changes of a list that a slated recorded, as of_settings, each with its author (who, nil if unknown). is_part:
+-- `of_settings` has the values. is_move: it moves pages.
+function M.of_recorded(list)
+    local shown = {}
+    for _, change in ipairs(list) do
+        local what = change.what
+        local row = settings.row(NAMES[what] or what)
+        local one = row and change.was and of_row(row, change.was, change.is)
+            or { name = what, is = change.is, label = LABELS[what] or what, text = recorded_words(change) }
+        one.who, one.is_part = M.author_of(change.who), PARTS[what]
+        one.is_move = what == "slabs reassign"
+        shown[#shown + 1] = what ~= "prediction" and one or nil -- a comparison
+    end
+    return shown
 end
 
 --- True if a value, as of a recording, is a list of such changes.

@@ -87,12 +87,11 @@ function M.drop_known(one, known)
 end
 
 --- For slatetop: the next line of a recording. texts: the server's answers by group of `stats` ("", "slabs", "items",
--- "settings"); about: as for slate.facts.snapshot.build, and the
--- settings of the server, for the first line.
+-- "settings"); about: as for slate.facts.snapshot.build, the settings of the server, for the first line, and changes.
 function Chain:next(texts, about)
     local one = snapshot.build(texts, about)
     one.settings = one.settings or not self.settings and about.settings or nil
-    self.settings = M.drop_known(one, self.settings)
+    self.settings, one.changes = M.drop_known(one, self.settings), about.changes
     return self:encode(one)
 end
 

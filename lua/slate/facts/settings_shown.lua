@@ -94,10 +94,11 @@ local function with_unit(shown, unit)
     return unit and tonumber(shown) and shown .. " " .. unit or shown
 end
 
---- A change of a setting in words, by its label and its values as shown: "automove window 30 s → 60 s".
+--- A change of a setting in words, by its label and its values as shown: "automove window 30 s → 60 s"; and the label
+-- in them.
 function M.changed(label, was, is)
     local name, unit = without_unit(label)
-    return ("%s %s → %s"):format(name, with_unit(was, unit), with_unit(is, unit))
+    return ("%s %s → %s"):format(name, with_unit(was, unit), with_unit(is, unit)), name
 end
 
 --- The values to choose from, a list; a part that must be typed is "NAME" or "N". Empty for a number. one: of `list`.
