@@ -426,7 +426,7 @@ static uint32_t term_from_curses(wint_t code) {
     return KEY_NONE + 0xffff; /* a key that slatetop does not know */
 }
 
-/* Reads a string of the terminal up to its end, BEL or ESC \, and keeps its begin. */
+/* Reads a string of the terminal up to its end, BEL or ESC \. It may tell the background. */
 static void term_take_string(void) {
     char text[40];
     size_t bytes = 0;
@@ -448,16 +448,20 @@ static void term_take_string(void) {
 static bool term_skip_sequence(void) {
     wint_t code;
     int kind = get_wch(&code);
+    bool is_string = kind == OK && code != 0 && wcschr(L"]P^_X", (wchar_t)code) != NULL;
     if (kind == KEY_CODE_YES) {
         ungetch((int)code);
-    } else if (kind == OK && code != '[' && code != 'O' && code != ']') {
-        unget_wch((wchar_t)code);
+        return false;
     }
-    if (kind != OK || (code != '[' && code != 'O' && code != ']')) {
+    if (kind == OK && code != '[' && code != 'O' && !is_string) {
+        unget_wch((wchar_t)code);
+        return false;
+    }
+    if (kind != OK) {
         return false;
     }
     timeout(ESCDELAY); /* the rest may be on its way */
-    if (code == ']') {
+    if (is_string) {
         term_take_string();
     } else if (get_wch(&code) == OK && code == '[') {
         get_wch(&code); /* the console of Linux sends ESC [ [ A for F1 */

@@ -50,9 +50,10 @@ describe("slatetop in a terminal", function()
   it("takes an escape sequence that it does not know for no key", function()
     open(nil, nil, nil, "TERM=xterm-256color")
     screen:wait("live 1s")
-    -- Home and End of another terminal, F1 of the console of Linux, a function key, an answer of the terminal; then 2.
+    -- Home and End of another terminal, F1 of the console of Linux, a function key, an answer of the terminal, and four
+    -- more kinds of strings, which hold the key that goes to the past; then 2.
     for _, sequence in ipairs { "\27[1~", "\27[4~", "\27[[A", "\27O2x",
-      "\27]11;rgb:0000/0000/0000\27\\", "\27[99;99z" } do
+      "\27]11;rgb:0000/0000/0000\27\\", "\27[99;99z", "\27P[\27\\", "\27_[\27\\", "\27^[\27\\", "\27X[\27\\" } do
       screen:tmux(("set-buffer '%s'"):format(sequence))
       screen:tmux("paste-buffer")
     end
