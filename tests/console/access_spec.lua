@@ -1,13 +1,12 @@
 -- slatetop on a server with users: commands that a user's role does not allow are not offered, and the reason is shown.
+local real = require "support.server"
 local tui = require "tui"
 
 describe("slatetop and roles", function()
   local folder, server, screen
 
   local function write(name, text)
-    local file = assert(io.open(folder .. "/" .. name, "w"))
-    file:write(text)
-    file:close()
+    real.write_file(folder .. "/" .. name, text)
     tui.run(("chmod 600 %s/%s"):format(folder, name))
   end
 

@@ -1,7 +1,10 @@
 -- The operator's choices and input: saved from run to run, commands by their names, keys without a meaning, values that
 -- no server accepts, the question before a recording; and batch mode over a recording.
 local dkjson = require "dkjson"
+local real = require "support.server"
 local tui = require "tui"
+
+local read, write = real.read_file, real.write_file
 
 describe("choices in slatetop", function()
   local folder, server, screen
@@ -13,19 +16,6 @@ describe("choices in slatetop", function()
   end
 
   local function leave() screen:go("q", "status=0") end
-
-  local function read(path)
-    local file = io.open(path)
-    local text = file and file:read("a")
-    if file then file:close() end
-    return text
-  end
-
-  local function write(path, text)
-    local file = assert(io.open(path, "w"))
-    file:write(text)
-    file:close()
-  end
 
   before_each(function()
     folder = tui.make_folder()

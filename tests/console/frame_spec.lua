@@ -1,4 +1,5 @@
 -- The frame of slatetop: a server that hangs, dies or misbehaves; the past; the fleet; batch mode.
+local real = require "support.server"
 local replies = require "replies"
 local tui = require "tui"
 
@@ -10,11 +11,7 @@ describe("slatetop's frame", function()
     return screen
   end
 
-  local function write(path, lines)
-    local file = assert(io.open(path, "w"))
-    file:write(table.concat(lines, "\n"), "\n")
-    file:close()
-  end
+  local function write(path, lines) real.write_file(path, table.concat(lines, "\n") .. "\n") end
 
   -- Second i of a recording, of a server with so many MiB.
   local function sample(i, limit_mib, rest, ...)

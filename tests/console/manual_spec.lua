@@ -1,11 +1,10 @@
 -- slatetop(1) has all options, keys, columns and rates of the program: both come from the same tables.
+local server = require "support.server"
 local tui = require "tui"
 
 -- The manual as plain words: no macros, no escapes, one blank between words.
 local function manual()
-  local file = assert(io.open("man/slatetop.1"))
-  local text = file:read("a")
-  file:close()
+  local text = server.read_file("man/slatetop.1")
   text = text:gsub("\\&", ""):gsub("\\e", "\\"):gsub("\\%(%*D", "Δ"):gsub("\\%-", "-"):gsub("\n%.It Li ", "\n")
   return (text:gsub("[%s\"]+", " "))
 end

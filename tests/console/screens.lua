@@ -11,6 +11,7 @@ local cells = require "slate.console.cells"
 local fleet_rows = require "slate.console.fleet_rows"
 local latency = require "slate.console.latency"
 local model = require "slate.console.model"
+local read_file = require("support.server").read_file
 local snapshot = require "slate.facts.snapshot"
 local view_list = require "slate.console.view_list"
 require "slate.console.view_modules"
@@ -30,17 +31,10 @@ end
 
 -- fixtures ------------------------------------------------------------------------------------
 
-local function contents(path)
-    local file = assert(io.open(path, "rb"))
-    local text = file:read("a")
-    file:close()
-    return text
-end
-
 --- The replies of a fixture, such as "slated-0.1-second": a table from command to text.
 function M.replies(name)
     local replies, heading = {}, nil
-    for line in contents(ROOT .. "fixtures/" .. name .. ".txt"):gmatch("[^\n]*\n") do
+    for line in read_file(ROOT .. "fixtures/" .. name .. ".txt"):gmatch("[^\n]*\n") do
         local new = line:match("^### (.-)\n$")
         heading = new or heading
         replies[heading] = new and "" or replies[heading] .. line
@@ -177,11 +171,8 @@ end
 
 -- A reviewed screen as text; one that is to be written for the first time is blank.
 local function text_of(path, height)
-    local file = io.open(path, "rb")
-    if not file and os.getenv("SCREENS") == "update" then
-        return ("\n"):rep(height)
-    end
-    return file and file:close() and contents(path) or error("no reviewed screen " .. path)
+    return read_file(path) or os.getenv("SCREENS") == "update" and ("\n"):rep(height)
+        or error("no reviewed screen " .. path)
 end
 
 -- The rows of a reviewed screen: { text, styles } each, the first at 0.

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Twins of a server (tests/bench/laboratory.lua), by which benches measure the effect of one change.
+local server = require "support.server"
 
 local SCRIPT <const> = [[
 package.path = "tests/bench/?.lua;" .. package.path
@@ -68,17 +69,12 @@ end
 ]]
 
 local function output_of_twins(words, environment)
-    local pipe = assert(io.popen(("%s build/bench/twins %s 2>&1"):format(environment or "", words)))
-    local text = pipe:read("a")
-    pipe:close()
-    return text
+    return select(2, server.said(("%s build/bench/twins %s"):format(environment or "", words)))
 end
 
 local function output_of(script)
     local path = os.tmpname()
-    local file = assert(io.open(path, "w"))
-    file:write(script)
-    file:close()
+    server.write_file(path, script)
     local text = output_of_twins(path)
     os.remove(path)
     return text

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
+local capture = require("support.server").capture
 local units = require "slate.base.units"
 
 describe("units", function()
@@ -38,9 +39,7 @@ describe("units", function()
     end)
 
     it("writes the short form of bytes in the columns of slatetop alone", function()
-        local pipe = assert(io.popen([[grep -rlE 'units\.bytes\b' lua/slate]]))
-        assert.equal("lua/slate/console/figure.lua\n", pipe:read("a"))
-        pipe:close()
+        assert.equal("lua/slate/console/figure.lua", capture([[grep -rlE 'units\.bytes\b' lua/slate]]))
     end)
 
     it("writes the size of a chunk exactly", function()

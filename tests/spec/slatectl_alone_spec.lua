@@ -182,11 +182,9 @@ describe("slatectl without a server", function()
     end)
 
     it("loads only the modules that a command needs", function()
-        local pipe = assert(io.popen("lua5.4 -e 'package.path=\"lua/?.lua;\"..package.path "
+        local loaded = server.capture("lua5.4 -e 'package.path=\"lua/?.lua;\"..package.path "
             .. "require(\"slate.cli.main\").main({\"version\"}, {version=\"1\"}) "
-            .. "for n in pairs(package.loaded) do print(n) end'"))
-        local loaded = pipe:read("a")
-        pipe:close()
+            .. "for n in pairs(package.loaded) do print(n) end'")
         for _, name in ipairs({ "socket", "cjson", "slate.wire.client", "slate.commands.inspect.top" }) do
             assert.is_nil(loaded:find("\n" .. name:gsub("%.", "%%.")), name)
         end

@@ -117,13 +117,11 @@ describe("advised sizes", function()
             histogram.sizes[i] = { bytes = 70 + i * 37, items = 1000 - i }
         end
         local sizes = fit.least_waste_sizes(histogram, MEMCACHED)
-        local pipe = io.popen(("%s -vv -s /nowhere/socket -u root -o slab_sizes=%s 2>&1"):format(binary,
-            table.concat(sizes, "-")))
-        local seen = {}
-        for size in pipe:read("a"):gmatch("slab class +%d+: chunk size +(%d+) ") do
+        local said, seen = server.capture(("%s -vv -s /nowhere/socket -u root -o slab_sizes=%s 2>&1"):format(binary,
+            table.concat(sizes, "-"))), {}
+        for size in said:gmatch("slab class +%d+: chunk size +(%d+) ") do
             seen[#seen + 1] = math.tointeger(tonumber(size))
         end
-        pipe:close()
         sizes[#sizes + 1] = 524288
         assert.same(sizes, seen)
     end)

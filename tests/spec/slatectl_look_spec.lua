@@ -315,13 +315,11 @@ describe("chunk sizes computed from settings", function()
         local chunks = require "slate.facts.chunks"
         for _, case in ipairs({ { 1.25, 48 }, { 1.08, 48 }, { 2, 100 }, { 1.5, 10 } }) do
             -- The program prints its classes when it starts, and then ends: nobody may write to that socket's folder.
-            local pipe = io.popen(("%s -vv -s /nowhere/socket -f %g -n %d -u root -t 1 2>&1"):format(binary, case[1],
-                case[2]))
-            local sizes = {}
-            for id, size in pipe:read("a"):gmatch("slab class +(%d+): chunk size +(%d+) ") do
+            local said, sizes = server.capture(("%s -vv -s /nowhere/socket -f %g -n %d -u root -t 1 2>&1"):format(
+                binary, case[1], case[2])), {}
+            for id, size in said:gmatch("slab class +(%d+): chunk size +(%d+) ") do
                 sizes[math.tointeger(tonumber(id))] = math.tointeger(tonumber(size))
             end
-            pipe:close()
             assert.same(sizes, chunks.by_factor(case[1], case[2], 524288), ("-f %g -n %d"):format(case[1], case[2]))
         end
     end)

@@ -126,10 +126,8 @@ describe("traces of other forms", function()
         local one = server.start({ args = { "-m", "64" } })
         local text = "# slate trace 1 sample=1/4\n0 get a 10 - -\n1 get a 10 - -\n2 set b 30 0 -\n3 get b 30 - -\n"
             .. "4 delete b - - -\n5 get b 30 - -\n6 get u - - -\n"
-        local pipe = io.popen(("build/bin/slate-load --server %s --replay %s --json 2>&1"):format(one.address,
-            write("sample", text)))
-        local out = pipe:read("a")
-        assert.is_true(pipe:close() == true, out)
+        assert.is_true(server.said(("build/bin/slate-load --server %s --replay %s --json"):format(one.address,
+            write("sample", text))))
         local client = one:connect()
         local found = require("slate.facts.stats").flat(assert(client:stats("")))
         client:close()

@@ -20,11 +20,8 @@ var pre = document.createElement("pre"); pre.id = "probe"; pre.textContent = JSO
 document.body.appendChild(pre); }());</script>]]
 
 local function run(folder, arguments)
-    local pipe = assert(io.popen(("HOME=%s timeout 120 %s --user-data-dir=%s/browser %s 2>/dev/null"):format(
-        server.quoted(folder), PROGRAM, server.quoted(folder), arguments)))
-    local text = pipe:read("a")
-    pipe:close()
-    return text
+    return server.capture(("HOME=%s timeout 120 %s --user-data-dir=%s/browser %s 2>/dev/null"):format(
+        server.quoted(folder), PROGRAM, server.quoted(folder), arguments))
 end
 
 --- The reason for having no browser; nil when there is one.

@@ -7,22 +7,11 @@ local slatectl = require "support.slatectl"
 
 local M = {}
 
-local function read_file(path)
-    local file = assert(io.open(path, "rb"))
-    local text = file:read("a")
-    file:close()
-    return text
-end
-
-M.read_file = read_file
+--- A file's text.
+function M.read_file(path) return (assert(server.read_file(path), path)) end
 
 --- The folder of the source tree.
-function M.root()
-    local pipe = assert(io.popen("pwd"))
-    local path = pipe:read("l")
-    pipe:close()
-    return path
-end
+function M.root() return server.capture("pwd") end
 
 -- A runner's operations in its folder, which may be set later.
 local function runner(options)
@@ -46,7 +35,7 @@ local function runner(options)
         -- luasocket, loaded by specs, ignores SIGPIPE, and children inherit that; a person's shell does not.
         local _, _, code = os.execute(("%senv --default-signal=PIPE sh -c %s"):format(table.concat(words),
             server.quoted(script)))
-        return code, read_file(self.folder .. "/.out"), read_file(self.folder .. "/.err")
+        return code, M.read_file(self.folder .. "/.out"), M.read_file(self.folder .. "/.err")
     end
 
     --- The same; but a line that runs slatectl and nothing else runs in this process. meanwhile, beside: of

@@ -34,9 +34,7 @@ function M.new()
         self.count = self.count + 1
         local name = ("%s/%d"):format(self.folder, self.count)
         for path, content in pairs({ [name] = text, [name .. ".what"] = what }) do
-            local file = assert(io.open(path, "wb"))
-            file:write(content)
-            file:close()
+            server.write_file(path, content)
         end
         self.list[self.count] = kind .. " " .. name .. "\n"
     end
@@ -45,9 +43,7 @@ function M.new()
     function self.check()
         local files = { list = table.concat(self.list), ["check.py"] = SCRIPT }
         for name, content in pairs(files) do
-            local file = assert(io.open(self.folder .. "/" .. name, "wb"))
-            file:write(content)
-            file:close()
+            server.write_file(self.folder .. "/" .. name, content)
         end
         os.execute(("python3 %s/check.py %s/list 2>%s/problem"):format(self.folder, self.folder, self.folder))
         return command.read_file(self.folder .. "/problem")

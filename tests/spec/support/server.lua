@@ -15,21 +15,14 @@ local START_S <const>, STOP_S <const>, POLL_S <const> = 300, 300, 0.005 -- only 
 
 --- A file's text; nil for a file that cannot be read.
 function M.read_file(path)
-    local file = io.open(path, "r")
-    if not file then
-        return nil
-    end
-    local text = file:read("a")
-    file:close()
-    return text
+    local file <close> = io.open(path, "rb")
+    return file and file:read("a")
 end
 
 --- The output of a shell's command, without blanks at its end.
 function M.capture(command)
-    local pipe = assert(io.popen(command, "r"))
-    local text = pipe:read("a")
-    pipe:close()
-    return (text:gsub("%s+$", ""))
+    local pipe <close> = assert(io.popen(command, "r"))
+    return (pipe:read("a"):gsub("%s+$", ""))
 end
 
 --- Runs a shell's command. Returns whether its status was 0, and all its output, with standard error.

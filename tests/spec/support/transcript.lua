@@ -131,9 +131,8 @@ function M.all(folder, pattern)
     local list = {}
     for name in lfs.dir(folder) do
         if name:match("%.txt$") and name:match(pattern or "") then
-            local file = assert(io.open(folder .. "/" .. name, "rb"))
+            local file <close> = assert(io.open(folder .. "/" .. name, "rb"))
             list[#list + 1] = M.parse(file:read("a"), name)
-            file:close()
         end
     end
     table.sort(list, function(a, b) return a.name < b.name end)
