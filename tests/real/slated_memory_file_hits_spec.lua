@@ -4,29 +4,11 @@
 -- comes back: in a cache that turns over within seconds, as here, lru loses more.
 local restart = require "support.restart"
 
-local KEYS <const>, EXPONENT <const>, VALUE <const> = 20000, -0.9, ("v"):rep(900)
+local KEYS <const>, EXPONENT <const>, VALUE <const> = 20000, 0.9, ("v"):rep(900)
 local BATCH <const>, WARM <const>, WINDOW <const> = 200, 20000, 10000
 local WORDS <const> = "-m 8 -t 1 -o slab_automove=0,no_slab_geometry_auto --policy="
 local POINT <const> = WINDOW // 100
-
--- Zipf's law, by the inverse of its sum.
-local sums <const> = { 0 }
-for i = 1, KEYS do
-    sums[i + 1] = sums[i] + i ^ EXPONENT
-end
-
-local function draw()
-    local wanted, low, high = math.random() * sums[KEYS + 1], 1, KEYS
-    while low < high do
-        local middle = (low + high) // 2
-        if sums[middle + 1] < wanted then
-            low = middle + 1
-        else
-            high = middle
-        end
-    end
-    return low
-end
+local draw <const> = require("drawn").zipf(KEYS, EXPONENT)
 
 -- Reads these keys, and stores missing ones; returns the number of hits.
 local function play(client, keys)

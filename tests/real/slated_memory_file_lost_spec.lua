@@ -12,6 +12,13 @@ local FULL_MB <const> = 16
 describe("slated -e, where memory is wanting", function()
     local one, folder
 
+    after_each(function()
+        if one then
+            one:finish()
+            one = nil
+        end
+    end)
+
     -- Starts a server whose memory file is in a file system of so much memory, and again after each end; `before` is a
     -- command in the same place. No other process sees that file system.
     local function start_in_small(size_mb, before, words)
@@ -98,10 +105,6 @@ describe("slated -e, where memory is wanting", function()
         one = restart.begin("-m 32")
         store(one:connect(), 1, 100, "\0")
         one:stop("TERM")
-        finally(function()
-            one:finish()
-            one = nil
-        end)
         in_namespace(function(begin)
             begin(FULL_MB, ("cp --sparse=always %s/memory %s/small/memory"):format(one.folder, folder), "-m 32")
             local first = serving()
@@ -117,10 +120,6 @@ describe("slated -e, where memory is wanting", function()
 
     it("is ended by the system when somebody cuts the file, and the next start refuses the remaining part", function()
         one = restart.begin("-m 16")
-        finally(function()
-            one:finish()
-            one = nil
-        end)
         local client = one:connect()
         store(client, 1, 20, "v")
         assert(os.execute(("truncate -s 65536 %s/memory"):format(one.folder)))
@@ -132,10 +131,6 @@ describe("slated -e, where memory is wanting", function()
 
     it("warns when somebody removes the file, and serves on", function()
         one = restart.begin("-m 16")
-        finally(function()
-            one:finish()
-            one = nil
-        end)
         local client = one:connect()
         store(client, 1, 20, "v")
         os.remove(one.folder .. "/memory")
@@ -147,10 +142,6 @@ describe("slated -e, where memory is wanting", function()
 
     it("warns of a file that others may write to", function()
         one = restart.begin("-m 16")
-        finally(function()
-            one:finish()
-            one = nil
-        end)
         assert.is_nil(one:log():find("other users may write", 1, true))
         assert(os.execute(("chmod 622 %s/memory"):format(one.folder)))
         one:again("TERM", "-m 16"):close()
