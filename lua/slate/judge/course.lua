@@ -223,8 +223,8 @@ function M.fall(name, usual, step)
     end
 end
 
---- The same of the last steps, against what was usual before them, since since_s. Also returns what was usual, and the
--- time at which the fall began.
+--- The figure before and now if the last steps show a fall against what was usual before them (and after since_s); also
+-- what was usual, and the time at which the fall began. Else nil.
 function Course:fall(name, since_s)
     local judged, steps = 0, self.steps
     for count = 1, math.min(WINDOW_STEPS, #steps - 1) do

@@ -151,8 +151,8 @@ local function is_recovered(self, one)
         and one.hits_was - seen.hits / seen.gets < course.least_fall(one.hits_was) / 2
 end
 
--- Adds the hits that did not come in a step to the cost of an incident, but those that another is charged with already.
--- Fewer requests are charged to their cause; fewer hits of them, too.
+-- Adds the hits that did not come in a step to the cost of an incident, less the hits charged to another incident.
+-- Fewer requests are charged to their cause, and so are fewer hits.
 local function count_cost(self, one, step)
     local due
     if one.name == "traffic" or one.requests_was then

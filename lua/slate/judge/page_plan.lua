@@ -2,13 +2,13 @@
 --- The plan of page moves for all classes in need, one move for each: every screen and command names these moves, in
 -- this order. Classes that refuse stores come first, then those that starve, the largest predicted gain first. Pure.
 --
--- Each class in turn gets as many pages as it can use and as bring it more hits than its donor loses, or a half or less
--- of that so that a gain is sure; its donor is the class for which that is most. A class starves by the lives of its
--- items, but pages help only if they bring hits: a class that no client reads evicts as before, and its donor loses.
--- So a move is advised once a gain is predicted, and until that gain is gone; while no prediction is possible, by the
--- lives alone; after predictions of moves that did not come true, only if the pages are free. A class that refuses
--- stores gets pages at the price of hits, too, but no more than the refused items need. A server that never evicts (-M)
--- gives no page with live items: there only classes with whole free pages give.
+-- Each class in turn gets pages of the donor whose pages bring most hits: as many as the class can use and as bring it
+-- more hits than the donor loses; a half or less of these where only then a gain is sure. Lives of items say which
+-- class starves, but pages help only if they bring hits: a class that no client reads evicts as before, while its donor
+-- loses hits. So a move is advised once a gain is predicted, and until that gain is gone. While no prediction is
+-- possible, lives alone decide; after predictions of moves that did not come true, only free pages are advised. A class
+-- that refuses stores gets pages at the price of hits, too, but no more than the refused items need. On a server that
+-- never evicts (-M) no page with live items moves: there only classes with whole free pages give.
 local limits = require "slate.judge.thresholds"
 local policy_curve = require "slate.base.policy_curve"
 local starving = require "slate.judge.starving"
@@ -23,10 +23,10 @@ local PAGE_BYTES <const> = 1 << 20
 local STEPS <const> = 16 -- moves of so many sizes are compared,
 local DONORS <const> = 3 -- from so many donors: those whose next page costs least
 
--- The pages that a class can use. At most: those that it fills with the items that it evicts and refuses now, in half
--- of the time after which free pages are idle (it evicts less as it fills). At least: those that its misses need at
--- today's hits a page, as if all keys were equally popular. Between both the geometric mean. class: the row's figures,
--- of slate.judge.verdict; nil if unknown.
+-- The pages that a class can use: the geometric mean of a most and a least. The most are filled by the items that the
+-- class evicts and refuses now, in half of the time after which free pages are idle, since a class evicts less as it
+-- fills. The least are needed for its misses at today's hits a page, as if all keys were equally popular. class: the
+-- row's figures, of slate.judge.verdict; nil if unknown.
 local function usable_pages(row, class)
     local items_per_s = (row.mean_evicted_per_s or 0) + (row.out_of_memory_per_s or 0)
     local most = items_per_s * limits.idle_fills_s / 2 * (row.chunk_bytes or PAGE_BYTES) / PAGE_BYTES

@@ -34,20 +34,6 @@ local function as_rows(moves, wide)
     return rows
 end
 
-local function columns(wide)
-    local list = {
-        { title = "TIME", left = true }, { title = "MODE", left = true }, { title = "FROM" }, { title = "TO" },
-        { title = "PAGES" },
-    }
-    if wide then
-        for _, title in ipairs({ "RESCUED", "LOST", "EXPIRED", "MS" }) do
-            list[#list + 1] = { title = title }
-        end
-    end
-    list[#list + 1] = { title = "WHY", left = true }
-    return list
-end
-
 local function out_text(context, totals, moves, wide)
     local head = { { "mode", totals.mode }, { "now", totals.why } }
     local failed = require("slate.facts.moves").failed(totals)
@@ -66,7 +52,8 @@ local function out_text(context, totals, moves, wide)
         (totals.rescues or 0) + (totals.chunk_rescues or 0), totals.evicted or 0, totals.given_up or 0) }
     context:out(context:pairs(head))
     if #moves > 0 then
-        context:out("\n", context:table(columns(wide), as_rows(moves, wide)))
+        context:out("\n", context:table(("TIME<|MODE<|FROM|TO|PAGES%s|WHY<"):format(
+            wide and "|RESCUED|LOST|EXPIRED|MS" or ""), as_rows(moves, wide)))
     end
 end
 

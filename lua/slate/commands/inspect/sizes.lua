@@ -31,10 +31,7 @@ local function out_bars(context, columns, rows, items)
         row[#row + 1] = units.percent(share, 1)
         row[#row + 1] = bar(share, widest)
     end
-    columns[#columns + 1] = { title = "ITEMS" }
-    columns[#columns + 1] = { title = "SHARE" }
-    columns[#columns + 1] = { title = "", left = true }
-    context:out_table(columns, rows)
+    context:out_table(columns .. "|ITEMS|SHARE|<", rows)
 end
 
 -- The rows of classes by their ids, in the order of their sizes.
@@ -95,14 +92,14 @@ local function out_text(context, histogram, classes, every_size, has_chains, now
         for i, size in ipairs(histogram.sizes) do
             rows[i] = { size.bytes, size.class or "-", items = size.items }
         end
-        out_bars(context, { { title = "TO BYTES" }, { title = "CLASS" } }, rows, histogram.items)
+        out_bars(context, "TO BYTES|CLASS", rows, histogram.items)
     else
         local rows, items
         if not histogram.exact then
             rows, items = counted(classes, now)
         end
         why = rows and "every item; the classes by their own counts" or why
-        out_bars(context, { { title = "CLASS" }, { title = "BYTES" } },
+        out_bars(context, "CLASS|BYTES",
             rows or by_sizes(classes, histogram.sizes, has_chains), math.max(1, items or histogram.items))
     end
     context:out(("%s, %s with their headers; from %s: %s\n"):format(units.plural(histogram.items, "item"),

@@ -99,8 +99,7 @@ local function out_text(context, curve)
         return
     end
     if #curve.sizes > 0 then
-        context:out("\n", context:table({ { title = "TIMES", left = true }, { title = "MEMORY" },
-            { title = "HITS, " .. curve.policy:upper() }, { title = "95% BAND", left = true }, { title = "POINTS" } },
+        context:out("\n", context:table(("TIMES<|MEMORY|HITS, %s|95%% BAND<|POINTS"):format(curve.policy:upper()),
             size_rows(curve)))
     end
     local rows = {}
@@ -108,8 +107,7 @@ local function out_text(context, curve)
         local point = curve.points[i]
         rows[#rows + 1] = { units.bytes_in_words(point[1]), share(point[2]), band_of(point) }
     end
-    context:out("\n", context:table({ { title = "MEMORY" }, { title = "HITS, LRU MODEL" },
-        { title = "95% BAND", left = true } }, rows))
+    context:out("\n", context:table("MEMORY|HITS, LRU MODEL|95% BAND<", rows))
     if #curve.sizes > 0 then
         context:out("\n", NOTE:format(curve.policy))
     end

@@ -108,18 +108,9 @@ local function difference(ratio)
 end
 
 local function out_table(context, rows, baselines)
-    local columns = {
-        { title = rows[1].objects and "OBJECTS" or "MEMORY" }, { title = "POLICY", left = true },
-        { title = "HIT RATIO" }, { title = "MISS RATIO" },
-    }
-    if not rows[1].objects then
-        table.insert(columns, 2, { title = "HELD" })
-    end
+    local columns = (rows[1].objects and "OBJECTS" or "MEMORY|HELD") .. "|POLICY<|HIT RATIO|MISS RATIO"
     for _, name in ipairs(baselines) do
-        columns[#columns + 1] = { title = "MISSES TO " .. name:upper() }
-    end
-    for _, title in ipairs({ "ITEMS", "EVICTIONS", "REFUSED" }) do
-        columns[#columns + 1] = { title = title }
+        columns = columns .. "|MISSES TO " .. name:upper()
     end
     local cells = {}
     for i, row in ipairs(rows) do
@@ -139,7 +130,7 @@ local function out_table(context, rows, baselines)
     context:out(("%s: %s%s%s; * fewest misses\n"):format(rows[1].trace, units.plural(rows[1].requests, "request"),
         rows[1].warmup_requests > 0 and (" after %s that filled the caches"):format(rows[1].warmup_requests) or "",
         rows[1].keys and ", " .. units.plural(rows[1].keys, "key") or ""))
-    context:out_table(columns, cells)
+    context:out_table(columns .. "|ITEMS|EVICTIONS|REFUSED", cells)
     context:flush()
 end
 
