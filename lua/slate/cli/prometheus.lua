@@ -13,11 +13,9 @@ local M = {}
 
 -- Statistics without a metric: numbers of processes and connections, and times of day.
 local LEFT_OUT <const> = { pid = true, pointer_size = true, time = true, id = true }
-local CLASS_LEFT_OUT <const> = { id = true }
--- The groups of `stats describe` that may have a statistic.
-local OF_SERVER <const>, OF_CLASS <const>, OF_MEMORY <const> = { "general" }, { "slabs", "items" }, { "memory" }
-local OF_MOVES <const> = { "moves" }
-local OF_ALL <const> = { "general", "slabs", "items" }
+-- The groups of `stats describe` that may have a statistic, by the prefix of its metric.
+local GROUPS <const> = { slate_ = { "general" }, slate_class_ = { "slabs", "items" }, slate_memory_ = { "memory" },
+    slate_moves_ = { "moves" }, memcached_ = { "general", "slabs", "items" } }
 
 --- Parses lines of `stats describe`: a table from "group:name" to { kind, unit, help }.
 function M.descriptions(lines)
@@ -42,8 +40,8 @@ local function explained(name)
 end
 
 -- The description of a statistic: { kind, unit, help }.
-local function about(name, groups, descriptions)
-    for _, group in ipairs(groups) do
+local function about(prefix, name, descriptions)
+    for _, group in ipairs(GROUPS[prefix]) do
         local known = descriptions[group .. ":" .. name]
         if known then
             return known
@@ -78,13 +76,13 @@ local NO_DESCRIPTIONS <const> = {}
 local METRICS <const> = setmetatable({}, { __mode = "k" }) -- by descriptions, prefix and name: most names come again
 
 -- The metric of a statistic: { name, kind, help, factor (multiplies the value; nil: none) }.
-local function metric_of(prefix, name, groups, descriptions)
+local function metric_of(prefix, name, descriptions)
     local of_all = METRICS[descriptions] or {}
     METRICS[descriptions] = of_all
     local of_prefix = of_all[prefix] or {}
     of_all[prefix] = of_prefix
     if not of_prefix[name] then
-        local known = about(name, groups, descriptions)
+        local known = about(prefix, name, descriptions)
         local metric, factor = named(prefix, name, known)
         of_prefix[name] = { name = metric, kind = known.kind == "counter" and "counter" or "gauge", help = known.help,
             factor = factor ~= 1 and factor or nil }
@@ -92,19 +90,17 @@ local function metric_of(prefix, name, groups, descriptions)
     return of_prefix[name]
 end
 
-local function add_figure(families, metric, labels, value)
-    families:add(metric.name, metric.kind, metric.help, labels, metric.factor and value * metric.factor or value)
-end
-
-local function sorted(values)
+-- Adds the numbers among values, by their names.
+local function add_figures(families, prefix, values, descriptions, labels)
     local names = {}
     for name, value in pairs(values) do
-        if math.type(value) then
-            names[#names + 1] = name
-        end
+        names[#names + 1] = math.type(value) and not LEFT_OUT[name] and name or nil
     end
     table.sort(names)
-    return names
+    for _, name in ipairs(names) do
+        local metric, value = metric_of(prefix, name, descriptions), values[name]
+        families:add(metric.name, metric.kind, metric.help, labels, metric.factor and value * metric.factor or value)
+    end
 end
 
 -- The classes to show, by id: all, none, or those with the most pages.
@@ -126,16 +122,7 @@ local function add_automove(families, now, moves, descriptions)
     local failure = require("slate.facts.moves").failure(moves)
     families:add("slate_automove_failed", "gauge", "1: a mode of automove failed since one was set, why in the label",
         failure and { { "why", failure } } or nil, failure and 1 or 0)
-    for _, name in ipairs(sorted(moves)) do
-        add_figure(families, metric_of("slate_moves_", name, OF_MOVES, descriptions), nil, moves[name])
-    end
-end
-
--- Adds the uses of the process's memory (if a slated reports them).
-local function add_process(families, process, descriptions)
-    for _, name in ipairs(sorted(process or {})) do
-        add_figure(families, metric_of("slate_memory_", name, OF_MEMORY, descriptions), nil, process[name])
-    end
+    add_figures(families, "slate_moves_", moves, descriptions)
 end
 
 -- Adds predictions from sampled keys: the hit ratio of other amounts of memory and of other policies.
@@ -173,20 +160,11 @@ function M.add(families, now, options)
     add_automove(families, now, options.moves, descriptions)
     families:add("slate_policy", "gauge", "the eviction policy, in the label", { { "policy", options.policy } },
         options.policy and 1)
-    for _, name in ipairs(sorted(now.general)) do
-        if not LEFT_OUT[name] then
-            add_figure(families, metric_of("slate_", name, OF_SERVER, descriptions), nil, now.general[name])
-        end
-    end
-    add_process(families, options.process, descriptions)
+    add_figures(families, "slate_", now.general, descriptions)
+    add_figures(families, "slate_memory_", options.process or {}, descriptions)
     for _, class in ipairs(classes) do
-        local labels = { { "class", class.id } }
         shown[class.id] = true
-        for _, name in ipairs(sorted(class)) do
-            if not CLASS_LEFT_OUT[name] then
-                add_figure(families, metric_of("slate_class_", name, OF_CLASS, descriptions), labels, class[name])
-            end
-        end
+        add_figures(families, "slate_class_", class, descriptions, { { "class", class.id } })
     end
     add_starving(families, options.rows, shown)
     add_curve_and_policies(families, options.curve, options.policies)
@@ -199,7 +177,7 @@ function M.add(families, now, options)
             { { "key", key } }, (bounds(one, "bytes")))
     end
     require("slate.cli.exporter_names").add(families, now, classes, function(name)
-        return metric_of("memcached_", name, OF_ALL, descriptions).help
+        return metric_of("memcached_", name, descriptions).help
     end)
 end
 
