@@ -143,7 +143,10 @@ describe("moving pages on the map", function()
     end)
 
     it("needs no page of the pool", function()
-        local frame = slated()
+        local frame, ui = slated(), new_ui(POOL)
+        shows(drawn(frame, ui), "\nf on a class, then m here: the pool gets its pages; any over the limit go back\n")
+        ui.classes.source, ui.pages.marked = 13, 16
+        shows(drawn(frame, ui), "items in them; m on the receiver\n")
         assert.equal("say", view.command(frame, new_ui(POOL), "mark_source").kind)
         assert.equal("say", view.command(frame, new_ui(POOL), "move_pages").kind)
     end)

@@ -116,11 +116,13 @@ local function draw_move(frame, ui, grid, y, width)
     if move then
         grid:text_fit(y, 0, width, cells.STRONG, move_words(frame, move))
     elseif not source then
-        grid:text_fit(y, 0, width, cells.DIM, "f marks this class as the source; Enter shows the class")
+        grid:text_fit(y, 0, width, cells.DIM, at.cursor == page_map.POOL
+            and "f on a class, then m here: the pool gets its pages; any over the limit go back"
+            or "f marks this class as the source; Enter shows the class")
     else
         local summary = page_summary.of(frame.model, source)
         grid:text_fit(y, 0, width, cells.STRONG,
-            ("◆ %d of class %d marked (+ -): %s%s items in them; m on the class that takes"):format(at.marked, source,
+            ("◆ %d of class %d marked (+ -): %s%s items in them; m on the receiver"):format(at.marked, source,
                 summary.is_exact and "" or "at least ", figure.count(page_summary.cost(summary, at.marked))))
     end
 end
