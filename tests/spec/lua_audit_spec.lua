@@ -49,6 +49,20 @@ describe("the record of changes", function()
         assert.is_nil(entries[1].measured_change)
     end)
 
+    it("names the author of a setting's last change by server, value and time", function()
+        local lines = {}
+        for i, of in ipairs({ { "a", "0", "b:1" }, { "b", "0", "b:1" }, { "c", "2", "b:1" }, { "d", "2", "c:1" } }) do
+            lines[i] = audit.line({ schema = audit.SCHEMA, id = i, time_s = 100 + i, who = of[1], server = of[3],
+                what = "set", name = "automove", was = "1", is = of[2] })
+        end
+        local function author(name, is, since_s)
+            return audit.author(table.concat(lines), "b:1", name, is, since_s)
+        end
+        assert.same({ "b", "c" }, { author("slab_automove", "off", 90), author("slab_automove", 2, 90) })
+        assert.same({ "c" }, { author("slab_automove", 2, 103), author("slab_automove", 0, 103) })
+        assert.is_nil(author("verbosity", "2", 90))
+    end)
+
     it("gives each change a number of its own while several write to it", function()
         local writers = {}
         for i = 1, WRITERS do writers[i] = notes(CHANGES) .. " & p" .. i .. "=$!; " end

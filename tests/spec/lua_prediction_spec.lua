@@ -252,6 +252,9 @@ describe("the review of a setting", function()
             told(one, { name = "maxbytes", value = "96" }, "expects", asked))
         assert.is_nil(told(watched({}, 0), { name = "maxbytes", value = "96" }, "expects", asked), "needs slated")
         assert.equal("a lower limit evicts until it is met", told(one, { name = "maxbytes", value = "32" }, "WARNING"))
+        assert.equal("each of 1 classes keeps a page: the server holds at least 1 MiB",
+            told({ now = { slated = "0.1.0", general = {}, classes = { { id = 5, total_pages = 1 } } } },
+                { name = "maxbytes", value = "0.5" }, "WARNING"))
         assert.equal("a lower limit evicts, and gives no memory back at once",
             told(watched({}, 0), { name = "maxbytes", value = "32" }, "WARNING"))
         one = watched({}, 0, { limit_bytes = 64 * MIB + 1 })

@@ -90,6 +90,8 @@ describe("whether more memory helps", function()
         rough.reads = 400 -- 4 points of the gain are chance
         assert.equal("what more memory would bring is not known: twice as much brings +1.5 ± 3.3 points of hits",
             relief.memory(with_reads(400, 0.7, 0.86, 0.875, 0.9), EVICTS).text)
+        assert.matches("^what more memory would bring is not known: twice as much brings %+0%.5 ± ",
+            relief.memory(with_reads(4000, 0.7, 0.86, 0.865, 0.9), EVICTS).text, "perhaps more than a point")
         rough.reads = 299
         assert.equal("what other memory would bring is not known: 299 sampled reads of the 300 that are needed",
             relief.memory(rough, EVICTS).text)
@@ -115,7 +117,15 @@ describe("whether more memory helps", function()
         assert.near(0.01, (sampled.gain_at(curve, 2)), 1e-9)
         assert.near(0.01, (sampled.gain_at(curve, 8)), 1e-9)
         lines[#lines] = "STAT compulsory_ratio 0.5"
-        assert.equal(0, (sampled.gain_at(sampled.parse_curve(lines), 4)), "today's hits stay")
+        curve = sampled.parse_curve(lines)
+        assert.equal(0, (sampled.gain_at(curve, 4)), "today's hits stay")
+        assert.equal(0.56, curve.sizes[#curve.sizes][2], "today's hits stay")
+        lines[#lines] = "STAT first_reads 430000"
+        assert.near(0.57, sampled.parse_curve(lines).sizes[4][2], 1e-9)
+        for mib, ratio in pairs({ [64] = 0.5, [96] = 0.7, [128] = 0.55 }) do -- a model above the miniatures
+            lines[#lines + 1] = ("STAT point:%d %g"):format(mib << 20, ratio)
+        end
+        assert.near(0.01, (sampled.gain_at(sampled.parse_curve(lines), 1.5)), 1e-9)
     end)
 
     it("is not known, never nothing, while no reads were sampled", function()
@@ -130,14 +140,14 @@ describe("whether more memory helps", function()
     end)
 
     -- Advice for a server that evicts, with this band of its curve at all sizes, so many sampled reads and classes.
-    local function advised_for(hits, band, reads, classes)
+    local function advised_for(hits, band, reads, classes, more)
         local client = { stats = function(_, group)
             local lines = group == "whatif" and whatif_of(0, 0) or curve_of(0.4, 0.5, 0.55, 0.575)
             for _, times in ipairs(group == "whatif" and {} or { "0.5", "2", "4" }) do
                 lines[#lines + 1] = ("STAT band_x%s %g"):format(times, band)
             end
             lines[2] = group == "whatif" and lines[2] or "STAT reads " .. reads
-            return lines
+            return table.move(more or {}, 1, #(more or {}), #lines + 1, lines)
         end }
         local now = { general = { evictions = 5 }, settings = {}, classes = classes }
         return assert(advice.memory({ pair = function() return now end }, client, { hits = hits }))
@@ -150,6 +160,8 @@ describe("whether more memory helps", function()
         assert.same({}, told.commands)
         assert.matches("^61 %% of hits are out of reach: the curve covers up to 256 MiB and tells 57.5 %% %(± 2.0%)$",
             advised_for(61, 0.02, 100000).text)
+        assert.matches("61 %% of hits are not known to be in reach: .* %(± 5.0%)$",
+            advised_for(61, 0.02, 100000, nil, { "STAT real_hit_ratio 0.45" }).text, "as far as today's point is off")
     end)
 
     it("advises a memory for hits only where its gain is beyond chance", function()
@@ -168,6 +180,10 @@ describe("whether more memory helps", function()
         for id = 1, 60 do classes[id] = { id = id, total_pages = 1 } end
         assert.equal("out of reach: each of 60 classes keeps a page: the server holds at least 60 MiB",
             advised_for(nil, 0.01, 1e5, classes).facts[4][2])
+        assert.equal("64 MiB, but the classes hold 96 MiB",
+            advised_for(nil, 0.01, 1e5, nil, { "STAT used_bytes 100663296" }).facts[1][2])
+        assert.matches("^20.0 of 60.0 points of misses are first reads: no memory",
+            advised_for(nil, 0.01, 1e5, nil, { "STAT first_reads 20000", "STAT lru_hit_ratio 0.4" }).facts[6][2])
         local curve = sampled.parse_curve(curve_of(0.5, 0.6, 0.8, 0.9))
         for id = 61, 100 do classes[id] = { id = id, total_pages = 1 } end
         assert.equal(128 << 20, curve.bytes + relief.memory(curve, { evicts = true, classes = classes }).bytes_more)

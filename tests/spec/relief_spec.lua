@@ -267,6 +267,24 @@ describe("a class that pages may help, though not for certain", function()
         assert.same({ "gain_unsure", { "gain_unsure" } }, { row.state, row.flags })
         assert.equal("gain not certain, +2.1 points (-2.8 to +10.8): items live 7s",
             require("slate.judge.view").note(row))
+        row = require("slate.judge.view").classes(one.now, one.before, one.rates, one.judge)[2] -- as for a table
+        assert.same({ 0.021, -0.028, 0.108 }, { row.predicted_change, row.predicted_least, row.predicted_most })
+        assert.equal("class 17 evicts items early, too, and no gain of pages is certain",
+            relief.further({ "17" }, false))
+    end)
+
+    it("has the note of the plan with curves in slatectl classes", function()
+        local one, asked = seen(READ), {}
+        one.now.slated, one.page_plan = "0.1.0", nil
+        local client = { close = function() end, stats = function(_, group)
+            asked[group] = true
+            return nil, "refused", "refused"
+        end }
+        local context = { json = true, open = function() return client end, out_json = function() end, pair = function()
+            return one.now, one.before, one.rates, one.judge, one
+        end }
+        assert.equal(0, require("slate.commands.inspect.classes").run(context, { ids = {} }))
+        assert.same({ curve = true, ["curve 5"] = true, ["curve 17"] = true }, asked)
     end)
 end)
 
@@ -407,6 +425,22 @@ describe("several classes that starve", function()
         assert.is_true(plan[2].from == 5 and plan[2].free_pages < 6 and plan[2].free_pages >= 1)
         assert.same({ "has 6 free pages", "has 6 free pages" },
             { relief.donor_has(plan[1]), relief.donor_has(plan[2]) })
+        assert.truthy(relief.remedy(plan[2], plan):find("class 5: 6 free pages", 1, true), relief.remedy(plan[2], plan))
+    end)
+
+    it("keep the first one until another gains twice as much", function()
+        local same, gains = seen(three_starving()), { [17] = 10, [18] = 9, [19] = 8 }
+        local move = verdict.predicted_move
+        verdict.predicted_move = function(_, _, to)
+            return { hit_ratio_change = 0.02, least = 0.01, most = 0.03, hits_per_s = gains[to], lost_per_s = 0 }
+        end
+        finally(function() verdict.predicted_move = move end)
+        local function first(gain)
+            gains[18], same.now = gain or gains[18], next_snapshot(same.now)
+            return same:plan({})[1].to
+        end
+        same.page_plan = nil
+        assert.same({ 17, 17, 18 }, { first(), first(19), first(21) })
     end)
 
     it("get pages of one donor at once, which keeps two of its ten", function()

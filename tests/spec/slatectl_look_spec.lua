@@ -173,8 +173,9 @@ for _, kind in ipairs(server.both()) do
                 assert.is_true(told.chunk_bytes - told.item_bytes == told.waste_bytes and told.pages >= 1)
                 client:delete(key)
             end
-            local found = document("fit 600000 2000000")
-            assert.same({ "chain", "refused" }, { found.values[1].fits, found.values[2].fits })
+            local found = document("fit 600000 2m 3k")
+            assert.same({ "chain", "refused", 3072 }, { found.values[1].fits, found.values[2].fits,
+                found.values[3].value_bytes })
             local text = ctl.succeed("fit 100 600000 2000000 --interval 20ms")
             assert.truthy(text:find("chained: over any chunk\n.*over item_size_max, 1 MiB\n"), text)
             for line in text:gmatch("[^\n]+") do assert.is_true(#line <= 80, line) end

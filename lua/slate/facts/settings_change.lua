@@ -272,7 +272,7 @@ end
 
 -- The first policy of a text that the server does not list; nil: there is none, or it lists none.
 local function unknown_policy(text, choices)
-    for name in text:gsub("%d+=", " "):gmatch("%f[%w_][%a_][%w_]*") do
+    for name in text:gmatch("%f[%w_][%a_][%w_]*") do
         if choices and not ("|" .. choices .. "|"):find("|" .. name .. "|", 1, true) then
             return name
         end

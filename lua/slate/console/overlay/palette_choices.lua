@@ -27,7 +27,7 @@ M.WORDS = {
 -- More names, by the command of a key or the name of a setting.
 local ALSO <const> = { view_hotkeys = "keys, hot", view_events = "log", view_tune = "settings, config",
     move_pages = "rebalance, plan", view_overview = "rebalance pages, plan of moves", view_latency = "round trips",
-    maxbytes = "memory limit, mem", policy = "eviction policy" }
+    maxbytes = "memory limit", policy = "eviction policy" }
 local IS_WORD, REPLACED <const> = {}, { palette = true }
 for _, word in ipairs(M.WORDS) do
     IS_WORD[word.name] = true
