@@ -196,10 +196,10 @@ describe("Tune", function()
         local one = console(slated())
         one.ui.tune.cursor = 5
         one.draw(160, 50)
-        assert.is_true(one.shows("tinylfu 80.8% +3.4±5.2,  s3fifo 77.4% +0.0±5.2"))
+        assert.is_true(one.shows("tinylfu 95.1% +0.9±5.2,  s3fifo 94.2% +0.0±5.2"))
         one.ui.tune.wanted.policy = "lru"
         one.draw(160, 50)
-        assert.is_true(one.shows("hit ratio 77.4%, +0.0 points ± 5.2 from today's policy"))
+        assert.is_true(one.shows("hit ratio 94.2%, +0.0 points ± 5.2 from today's policy"))
         one.ui.tune.cursor = 7
         one.ui.tune.wanted.geometry = "factor 1.25"
         one.draw(160, 50)

@@ -3,6 +3,7 @@
 local advice = require "slate.judge.advice"
 local sampled = require "slate.facts.sampled"
 local view = require "slate.judge.view"
+local prediction = require "slate.judge.prediction"
 local relief = require "slate.judge.relief"
 local verdict = require "slate.judge.verdict"
 local snapshots = require "support.snapshots"
@@ -17,10 +18,11 @@ local function curve_of(...)
     return lines
 end
 
-local function whatif_of(difference, doubt, about)
-    local lines = { "STAT policy s3fifo", "STAT s3auto " .. (about and about.s3auto or 0), "STAT s3fifo:hit_ratio 0.8",
+local function whatif_of(difference, doubt, about, today)
+    local lines = { "STAT policy s3fifo", "STAT s3auto " .. (about and about.s3auto or 0),
+        "STAT s3fifo:hit_ratio " .. (today or 0.8),
         "STAT s3fifo:difference 0", "STAT s3fifo:doubt 0", "STAT s3fifo:reads 9999",
-        "STAT sieve:hit_ratio " .. 0.8 + difference, "STAT sieve:difference " .. difference,
+        "STAT sieve:hit_ratio " .. (today or 0.8) + difference, "STAT sieve:difference " .. difference,
         "STAT sieve:doubt " .. doubt, "STAT sieve:reads 9999", "STAT none:hit_ratio 0.99", "STAT none:difference 0.19",
         "STAT none:doubt 0" }
     return lines
@@ -107,6 +109,34 @@ describe("whether more memory helps", function()
         assert.falsy(told.is_short)
         assert.equal("what more memory would bring is not known: twice as much brings +1.0 ± 11.4 points of hits",
             told.text)
+    end)
+
+    it("is never more than the misses of today, which may be fewer than those of the minutes of its curve", function()
+        local lines, one = curve_of(0.84, 0.89, 0.968, 0.98), view.observer()
+        for i = 0, 3 do
+            one:observe(snapshots.make(1000 + i, { [5] = snapshots.full(9, i) }, { evictions = i, cmd_get = i * 1000,
+                get_hits = i * 986, limit_maxbytes = 64 << 20 }))
+        end
+        local today = relief.about(one)
+        one.now.slated = "0.1"
+        for _, band in ipairs({ "x0.5 0.05", "x2 0.01", "x4 0.02" }) do lines[#lines + 1] = "STAT band_" .. band end
+        local curve = sampled.parse_curve(lines)
+        assert.equal("memory is short: 16 MiB more (25 %) would bring +2.5 ± 0.6 points of hits, by its curve",
+            relief.memory(curve, EVICTS).text)
+        assert.equal("what more memory would bring is not known: twice as much brings +1.0 ± 0.1 points of hits",
+            relief.memory(curve, today).text)
+        local expected = prediction.change(one, { curve = table.concat(lines, "\r\n"),
+            change = { name = "maxbytes", value = "80" } })[1]
+        assert.same({ "expects", "hit ratio 98.6% → 98.9%, +0.3 ± 0.1 points, by predictions of its policy" },
+            { expected.label, expected.text })
+        for _, ratio in ipairs({ 0.5, 0.89, 0.9, 0.986, 1 }) do
+            local levelled = sampled.at_level(curve, ratio)
+            for _, times in ipairs({ 1.25, 2, 8 }) do
+                local gain, _, most = sampled.gain_at(levelled, times)
+                assert.is_true(gain <= 1 - math.max(ratio, 0.89) + 1e-9 and most <= 1 - math.max(ratio, 0.89) + 1e-9)
+            end
+        end
+        assert.equal("+1.0 (+0.1 to +1.4) points", relief.gain_words(0.01, 0.0045, 0.014))
     end)
 
     it("never counts reads that no memory makes hits", function()
@@ -259,6 +289,15 @@ describe("whether another policy helps", function()
             assert.equal("no policy is better than s3fifo by more than chance: keep it",
                 policy(whatif_of(case[1], case[2]), EVICTS).text)
         end
+    end)
+
+    it("is never worth more than the misses of today", function()
+        local lines = whatif_of(0.15, 0.01)
+        lines[#lines + 1] = "STAT real_hit_ratio 0.8"
+        assert.equal("sieve would bring +1.5 ± 0.1 points of hits over s3fifo, by its miniatures",
+            policy(lines, { evicts = true, today = 0.98 }).text)
+        assert.equal("sieve would bring +1.9 (+1.6 to +2.0) points of hits over s3fifo, by its miniatures",
+            policy(whatif_of(0.019, 0.003, {}, 0.98), EVICTS).text)
     end)
 
     it("is left to s3auto where that follows it, and to later where a class starves", function()

@@ -311,8 +311,55 @@ function M.first_reads_words(curve)
         is_young and "; the sample is too young to tell what more memory would bring" or "") or nil
 end
 
+-- The share of a curve's misses, or of a policy's, that misses of today are: 1 if these are not known, or not fewer.
+local function share_of_misses(hit_ratio, today)
+    return today and hit_ratio and today > hit_ratio and (1 - today) / (1 - hit_ratio) or 1
+end
+
+-- Points with this share of their misses. Ratios stand behind the place of a point.
+local function with_misses(points, share)
+    local list = {}
+    for i, point in ipairs(points) do
+        list[i] = { point[1] }
+        for k = 2, #point do
+            list[i][k] = 1 - (1 - point[k]) * share
+        end
+    end
+    return list
+end
+
+--- A curve at the level of today's hit ratio, which may be nil. A curve covers minutes: if fewer reads miss now, other
+-- memory saves the same share of these misses, so no gain is larger than they are.
+function M.at_level(curve, today)
+    local shifts = shifts_of(curve)
+    local is_known = curve.bytes and (#shifts > 0 or #curve.points >= 2)
+    local share = share_of_misses(is_known and ratio_at(curve, shifts, curve.bytes), today)
+    if share == 1 then
+        return curve
+    end
+    local levelled = {}
+    for name, value in pairs(curve) do
+        local scales = name:find("^band_x") or name == "compulsory_ratio" or name == "first_reads"
+        levelled[name] = scales and value * share or value
+    end
+    levelled.points, levelled.sizes = with_misses(curve.points, share), with_misses(curve.sizes, share)
+    levelled.measured_hit_ratio = today
+    return levelled
+end
+
+--- Policies (of parse_whatif) at the level of today's hit ratio, as a curve of at_level. totals: of parse_whatif.
+function M.policies_at_level(totals, policies, today)
+    local share, list = share_of_misses(totals.real_hit_ratio, today), {}
+    for i, one in ipairs(policies) do
+        list[i] = share == 1 and one or setmetatable({ hit_ratio = 1 - (1 - one.hit_ratio) * share,
+            difference = one.difference * share, doubt = one.doubt and one.doubt * share }, { __index = one })
+    end
+    return list
+end
+
 --- The gain of hit ratio with this multiple of the memory, by the curve of M.points; then its standard error, from the
--- server's bands (beyond its sizes also from the LRU model's) or the number of reads. nil if the sample is too small.
+-- server's bands (beyond its sizes also from the LRU model's) or the number of reads; then the most that it can be: all
+-- misses. nil if the sample is too small.
 function M.gain_at(curve, times)
     local shifts = shifts_of(curve)
     if not curve.bytes or #shifts == 0 and #curve.points < 2 then
@@ -322,7 +369,7 @@ function M.gain_at(curve, times)
     local there = ratio_at(curve, shifts, curve.bytes * times)
     local by_sizes, by_model = M.error_at(curve, times), error_of_model(curve, curve.bytes * times, there)
     local is_beyond = by_sizes and (times < curve.sizes[1][1] or times > curve.sizes[#curve.sizes][1])
-    return there - here, math.sqrt((by_sizes or by_model) ^ 2 + (is_beyond and by_model or 0) ^ 2)
+    return there - here, math.sqrt((by_sizes or by_model) ^ 2 + (is_beyond and by_model or 0) ^ 2), 1 - here
 end
 
 --- Queries a server for its curve, of the whole cache or of one class. With `sizes`, curve.policy is their policy,

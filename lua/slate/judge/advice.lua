@@ -31,13 +31,14 @@ local function row_of(name, one)
         money.words(one.cost_of_misses), money.words(one.cost) }
 end
 
--- The reads a second to calculate with: options.reads_per_s, else those of the interval. May end the command.
+-- The reads a second to calculate with: options.reads_per_s, else those of the interval, and then also their hit ratio.
+-- May end the command.
 local function reads_of(context, client, options)
     if options.reads_per_s then
         return options.reads_per_s
     end
-    local _, _, rates = must(context:pair(client, options.interval or limits.lately_s))
-    return (rates and rates.general.cmd_get_per_s) or 0
+    local _, _, rates, _, one = must(context:pair(client, options.interval or limits.lately_s))
+    return (rates and rates.general.cmd_get_per_s) or 0, relief.today(one and one:lately())
 end
 
 local function text_of(now, best, load)
@@ -56,11 +57,12 @@ end
 
 -- The advice of M.memory by price. options: price_per_gb, price_per_miss, reads_per_s, interval.
 local function by_price(context, client, options, curve)
+    local reads_per_s, today = reads_of(context, client, options)
+    curve = sampled.at_level(curve, today)
     local points, lacking = money.points(curve)
     if not points then
         return nil, lacking, "no"
     end
-    local reads_per_s = reads_of(context, client, options)
     local load = { reads_per_s = reads_per_s, price_per_gb = options.price_per_gb,
         price_per_miss = options.price_per_miss }
     local now, best = money.cost(points, load, curve.bytes), money.cheapest(points, load, curve)
@@ -157,14 +159,14 @@ end
 -- The gain in words; "not known yet" if chance alone may be as much as the hit ratio can rise, or fall. classes: of a
 -- snapshot.
 local function gain_in_words(curve, times, here, classes)
-    local gain, error_ratio = sampled.gain_at(curve, times)
+    local gain, error_ratio, most = sampled.gain_at(curve, times)
     local below = relief.below_least(classes, times * curve.bytes)
     if below then
         return "out of reach: " .. below
     elseif relief.few_reads(curve) or limits.errors_apart * error_ratio >= (times > 1 and 1 - here or here) then
         return "not known yet: too few reads were sampled"
     end
-    return relief.gain_words(gain, error_ratio)
+    return relief.gain_words(gain, error_ratio, most)
 end
 
 -- The hit ratio at a point of the curve in words, and the band of 95 % about it. At least as much as today's point
@@ -186,10 +188,10 @@ local function for_target(curve, points, here, wanted, least_bytes)
             or "not known to be in reach", told)
     end
     bytes = math.max(bytes, least_bytes)
-    local gain, error_ratio = sampled.gain_at(curve, bytes / curve.bytes)
+    local gain, error_ratio, most_gain = sampled.gain_at(curve, bytes / curve.bytes)
     if relief.few_reads(curve) or limits.errors_apart * error_ratio > math.abs(gain) then
         return ("the memory for %g %% of hits is not known: by the curve it is about %s, whose gain is %s, of %s")
-            :format(wanted * 100, units.bytes_in_words(bytes), relief.gain_words(gain, error_ratio),
+            :format(wanted * 100, units.bytes_in_words(bytes), relief.gain_words(gain, error_ratio, most_gain),
                 units.plural((curve.reads or 0) // 1, "sampled read")), bytes
     end
     return ("%g %% of hits need about %s:"):format(wanted * 100, units.bytes_in_words(bytes)), bytes, set_memory(bytes)
@@ -213,8 +215,9 @@ function M.memory(context, client, options)
     elseif options.price_per_gb then
         return by_price(context, client, options, curve)
     end
-    local points, source = relief.points(curve)
     local about = must(relief_about(context, client, options))
+    curve = sampled.at_level(curve, about.today)
+    local points, source = relief.points(curve)
     local unfilled = about.general and relief.unfilled(about.general, curve)
     if not points and unfilled then
         return { facts = {}, text = unfilled, commands = {}, bytes = curve.bytes, is_short = false }
@@ -379,8 +382,10 @@ function M.policy(context, client, options)
     elseif not totals then
         return nil, policies, code
     end
-    local best, now = sampled.best_that_evicts(policies) or {}, totals.policy
-    local about, has_none = must(relief_about(context, client, options)), (best.reads or 0) == 0
+    local about = must(relief_about(context, client, options))
+    local levelled = sampled.policies_at_level(totals, policies, about.today)
+    local best, now = sampled.best_that_evicts(levelled) or {}, totals.policy
+    local has_none = (best.reads or 0) == 0
     local few = has_none and (tonumber(totals.rate) or 0) > 0 and relief.too_few(totals, { reads = 0 }, about)
     if has_none and not few then
         return nil, sampled.too_few("to compare policies"), "no"
@@ -394,7 +399,7 @@ function M.policy(context, client, options)
             reads_needed = judged.too_few.reads_needed, enough_in_s = judged.too_few.in_s }
     end
     local rows = {}
-    for i, one in ipairs(policies) do
+    for i, one in ipairs(levelled) do
         rows[i] = policy_row(one, totals, about)
     end
     return {

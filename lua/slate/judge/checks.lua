@@ -107,7 +107,7 @@ end
 -- The gain of more memory and of another policy, by slate.judge.relief, as in advise and slatetop.
 local function relief_about(about)
     return { starves = about.in_need, evicts = relief.evicts(about.lately, about.general_rates),
-        classes = about.now.classes, now = about.now, rows = about.rows }
+        today = relief.today(about.lately), classes = about.now.classes, now = about.now, rows = about.rows }
 end
 
 local function memory_of(about)

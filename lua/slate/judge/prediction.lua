@@ -136,6 +136,7 @@ end
 -- The hit ratio with another limit and the band of its change, from the points of slate.judge.relief.
 local function of_memory(one, replies, mib)
     local curve, limit = answers.curve(replies.curve), one.now.general.limit_maxbytes
+    curve = curve and sampled.at_level(curve, relief.today(one.past and one:lately()))
     if not (curve and curve.bytes and limit and mib and mib > 0) then
         return nil
     end
@@ -145,15 +146,17 @@ local function of_memory(one, replies, mib)
         return few or sampled.too_few("for a curve")
     end
     local here, there = sampled.between(points, limit), sampled.between(points, mib * MIB)
-    local _, error_ratio = sampled.gain_at(curve, mib * MIB / curve.bytes)
+    local _, error_ratio, most = sampled.gain_at(curve, mib * MIB / curve.bytes)
     return ("hit ratio %s → %s, %s, by %s"):format(units.percent(here, 1), units.percent(there, 1),
-        relief.gain_words(there - here, error_ratio), source)
+        relief.gain_words(there - here, error_ratio, most), source)
 end
 
 -- The hit ratio of another policy, in the cache or in one class, by its miniature.
-local function of_policy(replies, name, class_id)
+local function of_policy(one, replies, name, class_id)
     local whatif = answers.whatif(replies.whatif) or { classes = {} }
-    for _, guess in ipairs((class_id and whatif.classes[class_id] or not class_id and whatif.policies) or {}) do
+    local policies = class_id and whatif.classes[class_id] or not class_id and whatif.policies and sampled
+        .policies_at_level(whatif.totals, whatif.policies, relief.today(one.past and one:lately())) or {}
+    for _, guess in ipairs(policies) do
         if guess.policy == name and guess.hit_ratio and guess.difference then
             local rated = relief.rate(guess)
             return ("hit ratio %s, %+.1f points ± %.1f from today's policy, by sampled keys%s"):format(
@@ -192,10 +195,10 @@ function SETTINGS.maxbytes(add, one, replies, value)
     add("undo", "u sets the old limit again; items evicted for a lower one are gone")
 end
 
-function SETTINGS.policy(add, _, replies, value)
+function SETTINGS.policy(add, one, replies, value)
     add("WARNING", value == "none" and "without eviction a full cache refuses stores", "bad")
     local name, id = value:match("^(%S+) (%d+)$")
-    add("expects", of_policy(replies, name or value, math.tointeger(tonumber(id))))
+    add("expects", of_policy(one, replies, name or value, math.tointeger(tonumber(id))))
     add("undo", "u sets the old policy again; what was evicted meanwhile is gone")
 end
 SETTINGS.class_policy = SETTINGS.policy

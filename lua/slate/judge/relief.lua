@@ -5,8 +5,8 @@
 -- Both answers come from sampled keys. If pages would help a class that starves, the server lacks neither memory nor
 -- another policy: that class comes first.
 -- A server that evicts nothing needs neither. about: { starves = the id of the first class that pages would help, or
--- nil; rows = of slate.judge.view.classes; evicts = whether anything is evicted; reads_per_s, general and classes
--- (those of a snapshot), as far as they are known }.
+-- nil; rows = of slate.judge.view.classes; evicts = whether anything is evicted; today = today's hit ratio;
+-- reads_per_s, general and classes (those of a snapshot), as far as they are known }.
 --
 -- First in this file: the help for a class in need.
 local answers = require "slate.facts.answers"
@@ -123,8 +123,12 @@ function M.further(ids, is_advised)
         or ("%s %s items early, too, and no gain of pages is certain"):format(names, is_one and "evicts" or "evict")
 end
 
--- A difference of hit ratios with its band of 95 %.
-local function points_words(difference, band)
+-- A difference of hit ratios with its band of 95 %, which ends at `most`, if given.
+local function points_words(difference, band, most)
+    if most and difference + band > most then
+        return verdict.points_words({ hit_ratio_change = difference, least = difference - band, most = most })
+            .. " points"
+    end
     return ("%+.1f ± %.1f points"):format(difference * 100, band * 100)
 end
 
@@ -143,9 +147,10 @@ function M.instead(one, move, memory, policy)
             ("store less of what class %d keeps, or for a shorter time"):format(move.to)
     elseif memory and memory.is_short then
         return ("%s more memory would bring %s"):format(units.bytes_in_words(memory.bytes_more),
-            M.gain_words(memory.gain, memory.error_ratio)), "slatectl advise memory"
+            M.gain_words(memory.gain, memory.error_ratio, memory.most)), "slatectl advise memory"
     elseif policy and policy.is_better then
-        return ("the policy %s would bring %s"):format(policy.best, points_words(policy.difference, policy.doubt)),
+        return ("the policy %s would bring %s"):format(policy.best,
+            points_words(policy.difference, policy.doubt, policy.most)),
             "slatectl advise policy"
     end
     if M.is_unsure(move) then
@@ -230,11 +235,16 @@ function M.evicts(lately, general_rates)
     return evicted_per_s and evicted_per_s > 0
 end
 
+--- Today's hit ratio: that of the last ten seconds; nil if it is not known. lately: as for M.evicts.
+function M.today(lately)
+    return lately and (lately.reads or 0) >= limits.hits_reads_least and lately.hit_ratio or nil
+end
+
 --- The facts of an observer (of slate.judge.view) for both answers: about. Without rates, evicts is nil: unknown.
 -- curves: as for M.of.
 function M.about(one, curves)
-    local general_rates = one.rates and one.rates.general or {}
-    return { starves = (M.in_need(one, curves)), evicts = M.evicts(one.past and one:lately(), general_rates),
+    local general_rates, lately = one.rates and one.rates.general or {}, one.past and one:lately()
+    return { starves = (M.in_need(one, curves)), evicts = M.evicts(lately, general_rates), today = M.today(lately),
         reads_per_s = general_rates.cmd_get_per_s, general = one.now and one.now.general,
         classes = one.now and one.now.classes, now = one.now, rows = one.rows }
 end
@@ -248,9 +258,10 @@ function M.points(curve)
     return sampled.points(curve), by_policy and "predictions of " .. (curve.policy or "its policy") or BY_LRU
 end
 
---- A gain of hit ratio with its band of 95 %: "+4.6 ± 1.2 points". error_ratio: its standard error.
-function M.gain_words(gain, error_ratio)
-    return points_words(gain, limits.errors_apart * error_ratio)
+--- A gain of hit ratio with its band of 95 %: "+4.6 ± 1.2 points". error_ratio: its standard error; most: all misses,
+-- with which the band ends: "+1.0 (+0.1 to +1.4) points".
+function M.gain_words(gain, error_ratio, most)
+    return points_words(gain, limits.errors_apart * error_ratio, most)
 end
 
 --- The least memory that the server can hold, and the number of classes that have pages: each class keeps one, whatever
@@ -280,14 +291,14 @@ function M.against_classes(now)
 end
 
 -- The smallest step of memory with a gain that is large and sure enough: { times, bytes_more, gain, error_ratio
--- (the gain's standard error) }; nil: no step has.
+-- (the gain's standard error), most (all misses) }; nil: no step has.
 local function least_worth(curve, classes)
     for _, times in ipairs(MORE_TIMES) do
-        local gain, error_ratio = sampled.gain_at(curve, times)
+        local gain, error_ratio, most = sampled.gain_at(curve, times)
         if gain and gain >= limits.gain_least_ratio and gain >= limits.errors_apart * error_ratio
             and not M.below_least(classes, curve.bytes * times) then
             return { times = times, bytes_more = math.floor(curve.bytes * (times - 1)), gain = gain,
-                error_ratio = error_ratio }
+                error_ratio = error_ratio, most = most }
         end
     end
 end
@@ -327,10 +338,11 @@ local function before_memory(rows)
         units.classes(ids)) or nil
 end
 
---- Whether the server is short of memory: { is_short, times, bytes_more, gain, error_ratio (these four if it is),
+--- Whether the server is short of memory: { is_short, times, bytes_more, gain, error_ratio, most (these five if it is),
 -- text }; nil before enough was sampled.
 function M.memory(curve, about)
-    local twice, error_ratio = sampled.gain_at(curve, MORE_TIMES[#MORE_TIMES])
+    curve = sampled.at_level(curve, about.today)
+    local twice, error_ratio, most = sampled.gain_at(curve, MORE_TIMES[#MORE_TIMES])
     if not twice then
         return nil
     elseif about.starves then
@@ -356,14 +368,14 @@ function M.memory(curve, about)
         found.is_short = true
         found.text = ("memory is short: %s more (%.0f %%) would bring %s of hits, by its curve"):format(
             units.bytes_in_words(found.bytes_more), (found.times - 1) * 100,
-            M.gain_words(found.gain, found.error_ratio))
+            M.gain_words(found.gain, found.error_ratio, found.most))
         return found
     end
     local below = M.below_least(about.classes, curve.bytes * MORE_TIMES[#MORE_TIMES])
     return { text = below and ("%s: %s"):format(below, M.against_classes(about.now))
         or ("%s: twice as much brings %s of hits"):format(
             twice + limits.errors_apart * error_ratio < limits.gain_least_ratio and "more memory would bring little"
-                or "what more memory would bring is not known", M.gain_words(math.max(0, twice), error_ratio)) }
+                or "what more memory would bring is not known", M.gain_words(math.max(0, twice), error_ratio, most)) }
 end
 
 -- policies ------------------------------------------------------------------------------------
@@ -398,17 +410,19 @@ function M.rate(guess)
         or "inconclusive"
 end
 
---- Whether another policy would hit more: { is_better, best (its name), difference, doubt (its band), too_few (of
--- M.too_few), text }; nil before any was compared.
+--- Whether another policy would hit more: { is_better, best (its name), difference, doubt (its band), most (all
+-- misses), too_few (of M.too_few), text }; nil before any was compared.
 -- whatif: { totals, policies } of slate.facts.sampled; curve: of the whole cache, or nil. Never `none`, which refuses
 -- new items.
 function M.policy(whatif, about, curve)
     local failed = curve and verdict.failed_before(curve)
-    local totals, best = whatif.totals, sampled.best_that_evicts(whatif.policies)
+    local totals = whatif.totals
+    local best = sampled.best_that_evicts(sampled.policies_at_level(totals, whatif.policies, about.today))
     if not (totals.policy and best and best.difference) then
         return nil
     end
-    local few = M.too_few(totals, best, about)
+    local few, most = M.too_few(totals, best, about), 1 - (best.hit_ratio - best.difference)
+    local words = points_words(best.difference, M.doubt(best), most)
     if about.starves then
         return { best = best.policy, text = ("class %d starves: give it pages of other classes before the policy "
             .. "is judged"):format(about.starves) }
@@ -421,13 +435,12 @@ function M.policy(whatif, about, curve)
             totals.policy) }
     elseif totals.s3auto == 1 and best.record then
         return { best = best.policy, text = ("%s would bring %s of hits over %s: s3auto switches to it"):format(
-            best.policy, points_words(best.difference, M.doubt(best)), totals.policy) }
+            best.policy, words, totals.policy) }
     elseif not about.evicts then
         return { best = best.policy, text = "nothing is evicted now: no policy would hit more now" }
     end
-    return { is_better = true, best = best.policy, difference = best.difference, doubt = M.doubt(best),
-        text = ("%s would bring %s of hits over %s, by its miniatures"):format(best.policy,
-            points_words(best.difference, M.doubt(best)), totals.policy) }
+    return { is_better = true, best = best.policy, difference = best.difference, doubt = M.doubt(best), most = most,
+        text = ("%s would bring %s of hits over %s, by its miniatures"):format(best.policy, words, totals.policy) }
 end
 
 -- for slatetop --------------------------------------------------------------------------------
@@ -447,10 +460,11 @@ function M.sentences(one, replies)
     return list
 end
 
---- All policies in few words, as "lru 91.0% -1.2±0.3": a list of { text }.
-function M.compared(_, replies)
-    local list = {}
-    for _, guess in ipairs((answers.whatif(replies.whatif) or { policies = {} }).policies) do
+--- All policies in few words, as "lru 91.0% -1.2±0.3", at the level of today's hit ratio: a list of { text }.
+function M.compared(one, replies)
+    local list, whatif = {}, answers.whatif(replies.whatif) or { totals = {}, policies = {} }
+    local today = M.today(one and one.past and one:lately())
+    for _, guess in ipairs(sampled.policies_at_level(whatif.totals, whatif.policies, today)) do
         list[#list + 1] = guess.hit_ratio and guess.difference and { text = M.doubt(guess) > 1
             and ("%s: %s"):format(guess.policy, TOO_YOUNG) or ("%s %.1f%% %+.1f±%.1f"):format(
             guess.policy, guess.hit_ratio * 100, guess.difference * 100, M.doubt(guess) * 100) } or nil
