@@ -272,6 +272,8 @@ function App:step(now_s, wall_s)
     sending.show_outcomes(self, now_s)
     if self.open and self.timeline:tick(self.open.tape, now_s) then
         self.is_dirty = true
+    elseif self.open then
+        self.timeline:prepare(self.open.tape, self:live())
     end
     past.seek_once_loaded(self)
 end
@@ -280,7 +282,7 @@ end
 function App:due_s(now_s)
     local due_s = now_s // 1 + 1
     for _, one in ipairs({ self.fleet:due_s() or due_s, self.replay and self.replay:due_s() or due_s,
-        self.timeline:next_s() or due_s, self.draw_s or due_s }) do
+        self.timeline:next_s(self.open and self.open.tape) or due_s, self.draw_s or due_s }) do
         due_s = math.min(due_s, one)
     end
     return due_s

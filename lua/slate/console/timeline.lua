@@ -2,9 +2,10 @@
 --- The time that the screen shows: live, or a sample of the past.
 --
 -- The moment shown is a model like the live one, fed from the tape with the samples before it, so views need not know
--- that it is past. A step of one sample on costs one sample; any other step feeds a new model. A step back keeps copies
--- of that model on its way, and so the next ones begin at the nearest copy. Only the last samples are judged one by
--- one, for judging costs most: before, one in EVERY. Page moves are planned for the copies and for the moment alone.
+-- that it is past. A step of one sample on costs one sample. While the screen is paused, `prepare` feeds another model
+-- up to the moment, a few samples a turn of the loop, and keeps copies on its way: a step back begins at the nearest
+-- copy. Any other step feeds a new model at once. Only the last samples are judged one by one, for judging costs most:
+-- before, one in EVERY. Page moves are planned for the moment alone.
 local model = require "slate.console.model"
 
 local M = {}
@@ -13,6 +14,7 @@ local M = {}
 M.LEAST, M.MOST = 110, 400
 
 local JUDGED <const>, EVERY <const>, KEPT_EVERY <const> = 20, 5, 4
+local PREPARED_A_TURN <const> = 4 -- samples: a key waits for some ms
 local ONE_MOVE_S <const> = 10 -- pages that move within so many seconds are moved by one command
 local PAUSE_MOST_S <const>, PAUSE_LEAST_S <const>, END_PAUSE_S <const> = 5, 0.001, 1
 
@@ -29,7 +31,7 @@ end
 
 --- Goes back to live; forgets the moment.
 function Timeline:go_live()
-    self.is_past, self.plays, self.moment, self.held_index, self.kept = false, false, nil, nil, {}
+    self.is_past, self.plays, self.shown, self.ahead, self.held_index, self.kept = false, false, nil, nil, nil, {}
 end
 
 -- Goes to a sample, within the tape.
@@ -123,42 +125,94 @@ function Timeline:tick(tape, now_s)
     return self.index ~= index
 end
 
---- The time of the next step; nil: never.
-function Timeline:next_s()
-    return self.plays and self.due_s or nil
-end
-
-local function feed(timeline, tape, index)
-    local back, is_quick = timeline.index - index, not timeline.judges_all
-    local is_unjudged = is_quick and back > JUDGED and back % EVERY ~= 0
-    local one, about = tape:read(index, is_unjudged and model.CLASS_FIELDS or nil)
-    if one then
-        local is_kept = timeline.keeps and back < JUDGED and index % KEPT_EVERY == 0
-        about.is_unjudged, about.is_unplanned = is_unjudged, is_quick and back > 0 and not is_kept
-        timeline.moment:take(one, about)
-        timeline.moment_index = index
-        timeline.kept[index] = is_kept and timeline.moment:copy() or nil
+-- The newest sample for which there is no copy near enough, among those to which a few steps back go; nil: none.
+local function missing(timeline, tape)
+    local index, last = timeline.index, timeline.index
+    if timeline.plays or timeline.judges_all or not timeline.shown then
+        return nil
     end
-end
-
--- Makes the model from which the moment can be fed soonest; returns the last sample that it has.
-local function begin_moment(timeline, tape, live, depth)
-    local kept, from = timeline.kept, nil
-    for index in pairs(kept) do
-        if math.abs(timeline.index - index) > JUDGED + KEPT_EVERY then
-            kept[index] = nil
-        elseif timeline.depth >= depth and index <= timeline.index and index > (from or 0) then
-            from = index
+    for back = index - 1, math.max(index - JUDGED // 2, tape.first), -1 do
+        if timeline.kept[back] then
+            last = back
+        elseif last - back > KEPT_EVERY then
+            return last - 1
         end
     end
-    if from then
-        timeline.moment, timeline.moment_index = kept[from]:copy(), from
-        return from
+end
+
+--- The time of the next step, or of what there is to prepare; nil: never. tape: nil without a server.
+function Timeline:next_s(tape)
+    return self.plays and self.due_s or tape and missing(self, tape) and 0 or nil
+end
+
+-- A model on its way to the sample `to`: { model, index (of the newest sample it has), to, depth }. Its last JUDGED
+-- samples have a history of this depth, too.
+local function begin_way(tape, live, to, depth)
+    return { model = model.new(live.server, { samples = depth + 1, rules = live.rules }), to = to, depth = depth,
+        index = math.max(to - depth - JUDGED, tape.first) - 1 }
+end
+
+-- Feeds the next sample.
+local function feed(timeline, tape, way)
+    way.index = way.index + 1
+    local back, is_quick = way.to - way.index, not timeline.judges_all
+    local is_unjudged = is_quick and back > JUDGED and back % EVERY ~= 0
+    local one, about = tape:read(way.index, is_unjudged and model.CLASS_FIELDS or nil)
+    if one then
+        about.is_unjudged, about.is_unplanned = is_unjudged, is_quick and (back > 0 or way == timeline.ahead)
+        way.model:take(one, about)
     end
-    timeline.keeps = not timeline.judges_all and timeline.moment_index == timeline.index + 1
-    timeline.moment, timeline.depth = model.new(live.server, { samples = depth + 1, rules = live.rules }), depth
-    timeline.kept = {}
-    return math.max(timeline.index - depth - JUDGED, tape.first) - 1 -- so that copies are as deep
+end
+
+local function copy_of(way)
+    return { model = way.model:copy(), index = way.index, depth = way.depth }
+end
+
+-- Feeds so many samples to the model that makes copies.
+local function go_ahead(timeline, tape, samples)
+    local ahead = timeline.ahead
+    for _ = 1, math.min(samples, ahead.to - ahead.index) do
+        feed(timeline, tape, ahead)
+        if ahead.to - ahead.index < JUDGED and (ahead.index % KEPT_EVERY == 0 or ahead.index == ahead.to) then
+            timeline.kept[ahead.index] = copy_of(ahead)
+            timeline.kept[ahead.index + 2 * JUDGED] = nil
+        end
+    end
+end
+
+-- Whether copies on the way to the moment, or a little beyond, are being made.
+local function comes_near(timeline)
+    local ahead = timeline.ahead
+    return ahead and ahead.index < ahead.to and math.abs(ahead.to - timeline.index) <= JUDGED // 2
+end
+
+--- Feeds some samples for the next steps back, if there is something to prepare.
+function Timeline:prepare(tape, live)
+    local to = missing(self, tape)
+    if to then
+        self.ahead = comes_near(self) and self.ahead or begin_way(tape, live, to, self.shown.depth)
+        go_ahead(self, tape, PREPARED_A_TURN)
+    end
+end
+
+local function nearest_copy(timeline, depth)
+    for index = timeline.index - 1, timeline.index - JUDGED, -1 do
+        local way = timeline.kept[index]
+        if way and way.depth >= depth then
+            return copy_of(way)
+        end
+    end
+end
+
+-- A way to the moment, from the nearest copy before it, or from an empty model.
+local function way_to_moment(timeline, tape, live, depth)
+    local way = nearest_copy(timeline, depth)
+    if not way and comes_near(timeline) then -- the key came before all was prepared
+        go_ahead(timeline, tape, math.huge)
+        way = nearest_copy(timeline, depth)
+    end
+    timeline.kept = way and timeline.kept or {}
+    return way or begin_way(tape, live, timeline.index, depth)
 end
 
 --- The model to show, with room for graphs of `width` samples; the live one while there is no past.
@@ -167,20 +221,19 @@ function Timeline:model(tape, live, width)
         return live
     end
     go_to(self, tape, self.index)
-    local depth = math.max(M.LEAST, math.min(width, M.MOST))
-    local is_deep = self.moment and self.depth >= depth
-    local from = is_deep and self.moment_index or -1
-    if from ~= self.index and from + 1 ~= self.index then
-        from = begin_moment(self, tape, live, depth)
+    local depth, shown = math.max(M.LEAST, math.min(width, M.MOST)), self.shown
+    if not shown or shown.depth < depth or shown.index ~= self.index and shown.index + 1 ~= self.index then
+        shown = way_to_moment(self, tape, live, depth)
     end
-    for index = from + 1, self.index do
-        feed(self, tape, index)
+    self.shown, shown.to = shown, self.index
+    while shown.index < self.index do
+        feed(self, tape, shown)
     end
     -- Answers to inquiries are not on the tape. They are known only for the sample at which the live screen was paused.
-    self.moment:lend_answers(self.index == self.held_index and live or nil)
-    self.moment:set_link("up", "", self.wall_s)
-    self.moment:copy_events(live, self.wall_s)
-    return self.moment
+    shown.model:lend_answers(self.index == self.held_index and live or nil)
+    shown.model:set_link("up", "", self.wall_s)
+    shown.model:copy_events(live, self.wall_s)
+    return shown.model
 end
 
 return M
