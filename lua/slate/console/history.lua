@@ -63,16 +63,19 @@ local function fresh(history)
 end
 
 local function mean_of(history, column, window_s)
-    local sum, weight, newest_s = 0, 0, history:time_s(0)
-    for back = 0, fresh(history) - 2 do
-        local at_s = history:time_s(back)
-        if newest_s - at_s >= window_s then
+    local times, rows, capacity, newest = history.at_s, history.rows, history.capacity, history.count
+    local sum, weight, at, later_s = 0, 0, FLOAT_BYTES * (column - 1) + 1, history:time_s(0)
+    local newest_s, oldest = later_s, math.max(newest - fresh(history) + 2, history.begins[column] or 0)
+    for number = newest, oldest, -1 do
+        if newest_s - later_s >= window_s then
             break
         end
-        local value, span_s = history:value(column, back), at_s - history:time_s(back + 1)
-        if value and span_s > 0 then
-            sum, weight = sum + value * span_s, weight + span_s
+        local row, earlier_s = rows[number % capacity], times[(number - 1) % capacity]
+        local value = at < #row and unpack("<f", row, at) or NAN
+        if value == value and later_s > earlier_s then
+            sum, weight = sum + value * (later_s - earlier_s), weight + later_s - earlier_s
         end
+        later_s = earlier_s
     end
     return weight > 0 and sum / weight or nil
 end

@@ -20,13 +20,7 @@ Code.__name = "slate.console.sample_code"
 
 --- A code for snapshots of a layout.
 function M.new(layout)
-    local code = { layout = layout, parts = {}, keys = {} }
-    for i, part in ipairs(layout) do
-        for _, key in ipairs(part.keys) do
-            code.parts[#code.parts + 1], code.keys[#code.keys + 1] = i, key
-        end
-    end
-    return setmetatable(code, Code)
+    return setmetatable({ layout = layout }, Code)
 end
 
 -- The group of a change, and its value there.
@@ -49,28 +43,37 @@ local function group_text(group, form)
         .. pack("<" .. rep(form, count), table.unpack(group.values))
 end
 
+-- Notes that the number at a place changed.
+local function note(groups, place, old, new)
+    local form, value = form_of(old, new)
+    local group = groups[form]
+    local steps = group.steps
+    while place - group.at > FAR do
+        steps[#steps + 1], group.at = 0, group.at + FAR
+    end
+    steps[#steps + 1], group.at = place - group.at, place
+    group.values[#group.values + 1] = value
+end
+
 --- The text of the changes; nil if `after` has another layout.
 function Code:encode(before, after)
-    local was, is, groups = change.parts_of(before), change.parts_of(after), {}
+    local was, is, groups, place = change.parts_of(before), change.parts_of(after), {}, 0
     if not change.fits(self.layout, after, is) then
         return nil
     end
     for form = 1, #FORMS do
         groups[form] = { at = 0, steps = {}, values = {} }
     end
-    local keys = self.keys
-    for place, part in ipairs(self.parts) do
-        local key = keys[place]
-        local old, new = was[part][key], is[part][key]
-        if old ~= new then
-            local form, value = form_of(old, new)
-            local group = groups[form]
-            while place - group.at > FAR do
-                group.steps[#group.steps + 1], group.at = 0, group.at + FAR
+    for i, of in ipairs(self.layout) do
+        local keys, before_it, after_it = of.keys, was[i], is[i]
+        for at = 1, #keys do
+            local key = keys[at]
+            local old, new = before_it[key], after_it[key]
+            if old ~= new then
+                note(groups, place + at, old, new)
             end
-            group.steps[#group.steps + 1], group.at = place - group.at, place
-            group.values[#group.values + 1] = value
         end
+        place = place + #keys
     end
     for form, group in ipairs(groups) do
         groups[form] = group_text(group, FORMS[form])
@@ -78,22 +81,33 @@ function Code:encode(before, after)
     return table.concat(groups)
 end
 
+-- Changes the numbers of one group. steps, values: of the group.
+local function apply_group(layout, parts, form, steps, values)
+    local place, used, i = 0, 0, 1 -- place: within part i
+    local keys = layout[1].keys
+    for at = 1, #steps do
+        local step = steps[at]
+        place = place + (step > 0 and step or FAR)
+        while place > #keys do
+            place, i = place - #keys, i + 1
+            keys = layout[i].keys
+        end
+        if step > 0 then
+            local part, key = parts[i], keys[place]
+            used = used + 1
+            part[key] = form == FLOATS and values[used] or part[key] + values[used]
+        end
+    end
+end
+
 --- Changes a snapshot to the one after it. at: where the text begins.
 function Code:apply(one, text, at)
-    local parts, part_of, keys = change.parts_of(one), self.parts, self.keys
+    local parts = change.parts_of(one)
     for form = 1, #FORMS do
         local count, steps
         count, steps, at = unpack("<I2s2", text, at)
-        local values, place, i = { unpack("<" .. rep(FORMS[form], count), text, at) }, 0, 0
-        for _, step in ipairs({ steps:byte(1, -1) }) do
-            if step == 0 then
-                place = place + FAR
-            else
-                place, i = place + step, i + 1
-                local part, key = parts[part_of[place]], keys[place]
-                part[key] = form == FLOATS and values[i] or part[key] + values[i]
-            end
-        end
+        local values = { unpack("<" .. rep(FORMS[form], count), text, at) }
+        apply_group(self.layout, parts, form, { steps:byte(1, -1) }, values)
         at = values[count + 1]
     end
 end

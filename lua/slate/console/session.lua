@@ -27,13 +27,12 @@ local function take(session, one, texts, about)
     snapshot.set_time(one, session.model.now, about.sent_s, about.received_s)
     local wall_s = link.wall_s() - (about.received_s - one.time_s)
     local times = { at_s = one.time_s, reply_ms = (about.received_s - about.sent_s) * 1000, wall_s = wall_s }
-    session.texts = texts
     session:follow_link(wall_s) -- the server answers: the screen must say so
     session.model:take(one, times)
     session.tape:add(one, times)
     session.alarms:follow(session.model)
     if session.record and session.poller:is_steady() then -- a recording needs even intervals
-        session:write_line(wall_s)
+        session:write_line(texts, wall_s)
     end
     session.has_news, session.has_sample = true, true
 end
@@ -127,8 +126,8 @@ local function about_line(session, wall_s)
         settings = now and now.settings, changes = now and now.changes }
 end
 
-function Session:write_line(wall_s)
-    local is_written, why = self.record:write(self.texts, about_line(self, wall_s))
+function Session:write_line(texts, wall_s)
+    local is_written, why = self.record:write(texts, about_line(self, wall_s))
     if not is_written then
         self.model:note("alarm", wall_s, why)
         self:record_end()

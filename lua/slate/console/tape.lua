@@ -15,7 +15,8 @@ M.HOUR_SAMPLES = 3600
 local BLOCK_SAMPLES <const> = 128
 local TIMES <const> = "<dddd" -- the time of day, the steady time, its error, reply_ms
 local CHANGES_AT <const> = string.packsize(TIMES) + 1
-local NAN <const>, STRING_BYTES <const>, LAYOUT_BYTES <const> = 0 / 0, 40, 80
+local NAN <const>, STRING_BYTES <const> = 0 / 0, 40
+local PART_BYTES <const>, KEY_BYTES <const> = 16, 80 -- of a layout
 local BARE <const> = { "server", "version", "slated", "role", "store", "pages_free", "pages_limit", "general", "totals",
     "classes" }
 
@@ -43,6 +44,15 @@ local function grow(tape, block, bytes)
     block.bytes, tape.bytes = block.bytes + bytes, tape.bytes + bytes
 end
 
+-- Classes with the same figures share their part of a layout.
+local function layout_bytes(layout)
+    local bytes = 0
+    for i, part in ipairs(layout) do
+        bytes = bytes + PART_BYTES + (part ~= layout[i - 1] and KEY_BYTES * #part.keys or 0)
+    end
+    return bytes
+end
+
 -- Begins a block with a snapshot.
 local function begin_block(tape, bare)
     local block, last = { first = tape.last + 1, bytes = 0 }, tape.blocks[#tape.blocks]
@@ -53,7 +63,7 @@ local function begin_block(tape, bare)
         block.code = sample_code.new(change.layout(bare))
         tape.blank = change.blank(block.code.layout)
         whole = block.code:encode(tape.blank, bare)
-        grow(tape, block, LAYOUT_BYTES * #block.code.keys)
+        grow(tape, block, layout_bytes(block.code.layout))
     end
     block.whole = whole
     grow(tape, block, #whole + STRING_BYTES)

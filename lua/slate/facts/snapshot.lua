@@ -233,10 +233,11 @@ for name in pairs(stats.COUNTERS) do
 end
 
 local function rates_of(before, after, interval_s)
-    local rates, type_of = { id = after.id }, math.type
+    local rates = { id = after.id }
     for name, value in next, after do
-        local rate_name, earlier = RATE_NAMES[name], before[name]
-        if rate_name and type_of(value) and type_of(earlier) and value >= earlier then
+        local rate_name = RATE_NAMES[name]
+        local earlier = rate_name and before[name]
+        if earlier and value >= earlier then
             rates[rate_name] = (value - earlier) / interval_s
         end
     end

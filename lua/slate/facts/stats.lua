@@ -80,9 +80,9 @@ function M.split(line)
     return line:match("^STAT (%S+) ?(.*)$")
 end
 
---- A reply as one text: a list of lines, or a text already.
+--- A reply as one text, of which each line ends: a list of lines, or such a text already.
 function M.text_of(reply)
-    return type(reply) == "string" and reply or table.concat(reply or {}, "\n")
+    return type(reply) == "string" and reply or table.concat(reply or {}, "\n") .. "\n"
 end
 
 --- A reply's text as a screen may show it: unprintable bytes are "?".
@@ -228,31 +228,32 @@ local function class_of(classes, id)
     return classes[id]
 end
 
--- Adds the statistics of a reply's classes. pattern: finds an id, a name, and a value of digits alone; lines with other
--- values, as -1 for an unknown one, are left out.
+-- Adds the statistics of a reply's classes. pattern: finds an id, a name, a value of digits alone, and where the next
+-- line begins; lines with other values, as -1 for an unknown one, are left out. Returns where the last line ended.
 local function add_classes(classes, text, pattern)
-    local last_id, class
-    for id, name, digits in text:gmatch(pattern) do
+    local last_id, class, rest_at
+    for id, name, digits, at in text:gmatch(pattern) do
         class = id == last_id and class or class_of(classes, id)
-        last_id = id
+        last_id, rest_at = id, at
         local figure = tonumber(digits)
         if figure >= CLASS_BEYOND or NEVER_ZERO[name] then
             figure = M.class_figure(name, figure)
         end
         class[name] = figure
     end
+    return rest_at
 end
 
 --- Merges `stats slabs` and `stats items`, each as lines or one text, into one record for each class.
 -- Some names were in either group (mem_requested moved in 1.5.17): the record has one place for them.
 -- A class without pages is missing in the first group, a class without items in the second.
--- Returns the classes as a list sorted by id, and a table of the values that belong to no class.
+-- Returns the classes as a list sorted by id, and a table of the values that belong to no class, which are behind them.
 function M.classes(slabs, items)
     local classes, totals, list = {}, {}, {}
-    slabs, items = M.text_of(slabs) .. "\n", M.text_of(items) .. "\n"
-    add_classes(classes, slabs, "STAT (%d+):(%S+) (%d+)\r?\n")
-    add_classes(classes, items, "STAT items:(%d+):(%S+) (%d+)\r?\n")
-    for name, text in slabs:gmatch("STAT (%a%S*) ?([^\r\n]*)") do
+    slabs = M.text_of(slabs)
+    local totals_at = add_classes(classes, slabs, "STAT (%d+):(%S+) (%d+)\r?\n()")
+    add_classes(classes, M.text_of(items), "STAT items:(%d+):(%S+) (%d+)\r?\n")
+    for name, text in slabs:gmatch("STAT (%a%S*) ?([^\r\n]*)", totals_at) do
         local number = number_of(name, text)
         totals[name] = is_count(number) and number or nil
     end

@@ -13,8 +13,11 @@ local function leave_chains_open(rows)
     for _, row in ipairs(rows) do
         spilled = spilled + math.max(0, (row.requested_bytes or 0) - row.used_bytes)
     end
-    table.sort(rows, function(a, b) return a.chunk_bytes > b.chunk_bytes end)
-    for _, row in ipairs(rows) do
+    local by_size = table.move(rows, 1, #rows, 1, {})
+    if spilled > 0 then
+        table.sort(by_size, function(a, b) return a.chunk_bytes > b.chunk_bytes end)
+    end
+    for _, row in ipairs(by_size) do
         local slack = row.requested_bytes and row.used_bytes - row.requested_bytes
         if slack and slack >= 0 and spilled > 0 then
             spilled = spilled - slack
@@ -58,7 +61,6 @@ function M.classes(now)
         end
     end
     leave_chains_open(rows)
-    table.sort(rows, function(a, b) return a.id < b.id end)
     return rows
 end
 

@@ -237,6 +237,7 @@ function M.findings(one, replies)
     known.automove, known.moves = answers.moves(replies.moves)
     known.curve, known.whatif = answers.curve(replies.curve), answers.whatif(replies.whatif)
     known.process, known.curves = answers.memory(replies.memory), replies.curves
+    known = doctor.about(known)
     local found = with_own(doctor.findings(known), replies.rules, known)
     for _, finding in ipairs(found) do
         starves = starves or finding.name == "starving"

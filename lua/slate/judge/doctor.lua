@@ -200,6 +200,9 @@ end
 -- Adds rates, general_rates (of the server as a whole), general, settings, rows, plan (of slate.judge.page_plan),
 -- in_need (the first class that starves; nil without one) and starves (true if there is one).
 function M.about(known)
+    if known.plan then
+        return known -- made already
+    end
     local about = {}
     for name, value in pairs(known) do
         about[name] = value
