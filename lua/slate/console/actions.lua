@@ -134,7 +134,6 @@ local INTENTS <const> = {
         sending.choose_server(app, intent.server)
         app.ui.fleet.cursor = intent.server
         view_list.open(app.ui, 1)
-        app.timeline:go_live()
     end,
     copy = function(app, intent, now_s)
         app.core.term.copy(intent.text)
@@ -188,7 +187,7 @@ function M.key(app, key, now_s)
     M.follow_row(app, true)
     local scope = screen.scope(ui)
     local command, overlay = keys.command(key, scope), overlay_of(ui, scope)
-    if app.timeline.is_past and scope == view_list.current(ui).scope then
+    if app:is_past() and scope == view_list.current(ui).scope then
         command = keys.command(key, "past") or command
     end
     if overlay == "review" and command == "send" then

@@ -54,6 +54,11 @@ end
 
 -- ---- the frame ----
 
+--- True if the screen shows the past. Fleet is live only, while the open server may be paused.
+function App:is_past()
+    return self.timeline.is_past and not (self:shows_fleet() and not self.replay)
+end
+
 --- True if the screen shows figures or events of all servers.
 function App:shows_all()
     return self:shows_fleet() or self.ui.view == view_list.index("events") and self.ui.from == "fleet"
@@ -73,16 +78,16 @@ end
 
 --- The data from which views draw the screen, of the moment shown (README.md).
 function App:frame(now_s)
-    local open, live, line = self.open, self:live(), self.timeline
-    local shown = open and line:model(open.tape, live, (self.core.term.size())) or live
+    local open, live, line, is_past = self.open, self:live(), self.timeline, self:is_past()
+    local shown = is_past and line:model(open.tape, live, (self.core.term.size())) or live
     return {
         model = shown, live = live, under_way = self.under_way, audit_path = self.audit_path,
-        now_s = line.is_past and shown.at_s or now_s, interval_s = self.options.interval_s,
+        now_s = is_past and shown.at_s or now_s, interval_s = self.options.interval_s,
         retry_s = open and open:retry_s() or 0, wall_s = self.wall_s,
-        moment_s = line.is_past and line.wall_s or self.wall_s, locked = self:locked(),
+        moment_s = is_past and line.wall_s or self.wall_s, locked = self:locked(),
         trial_left_s = open and open.changes and open.changes:trial_left_s(now_s),
-        past = line.is_past and line:span(open.tape) or nil,
-        is_past = line.is_past, is_replay = self.replay ~= nil, plays = line.plays,
+        past = is_past and line:span(open.tape) or nil, paused_s = line.is_past and line.wall_s or nil,
+        is_past = is_past, is_replay = self.replay ~= nil, plays = line.plays,
         is_recorded = open ~= nil and open.record ~= nil,
         loaded_ratio = self.replay and self.replay:loaded_ratio() or 1,
         mark = self.mark, servers = self.rows, fleet_note = self.fleet:note(), probes = open and open.probes,
@@ -185,9 +190,7 @@ function App:draw(now_s)
     if not self.grid or self.grid.width ~= width or self.grid.height ~= height then
         self.grid = cells.new(width, height, term.is_ascii())
     end
-    -- While the past is shown, the rows stay if each server has one.
-    local is_late = not self.timeline.is_past or #self.rows ~= #self.fleet.sessions
-    if is_late and (self:shows_all() or view_list.is_open(self.ui, "palette")) then
+    if self:shows_all() or view_list.is_open(self.ui, "palette") then
         self.rows = require("slate.console.fleet_rows").all(self.fleet.sessions, now_s, self.options.interval_s)
     end
     actions.follow_row(self, false)
@@ -204,7 +207,7 @@ end
 -- What the screen needs of a server. One that is marked in the fleet also gets the inquiries about settings.
 local function wants_of(app, session, is_marked, now_s)
     local wants = { inquiries = {}, unhurried = {}, curves_first = {}, orders = {} }
-    if session == app.open and not app.timeline.is_past then -- a paused screen keeps its answers
+    if session == app.open and not app:is_past() then -- a paused screen keeps its answers
         wants = screen.wants(app.ui)
         require("slate.console.health").wants(session.model, now_s, wants)
     end

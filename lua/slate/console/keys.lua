@@ -27,6 +27,8 @@ local GROUPS <const> = {
     lines = words(VIEWS .. " help columns picker"),
 }
 
+local OF_TIME <const> = views_without("fleet") -- which is live only
+
 --- The rows in the order of the key bar and of the help: { command, scopes, keys, bar, help, past }. scopes: a set;
 --- keys: a list; bar: the label in the key bar, or nil; past: the label there while the past is shown, where "" is that
 --- of the next row, and false is none (default: bar). The scope "past" lies over that of the view then.
@@ -113,13 +115,13 @@ row("columns", "classes", "c", nil, "choose the columns and their order")
 row("window", "classes", "a", nil, "rates over 1, 10 or 100 s")
 row("idle_rows", "classes", "i", nil, "hide or show classes without traffic")
 row("record", "views", "f9 R", nil, "record to a file, or stop recording")
-row("pause", "views", "space", "Pause", "pause and go on; sampling never stops", "Go on")
-row("time_back", "views", "left", nil, "back in time by a sample", "")
-row("time_on", "views", "right", nil, "on in time by a sample", "Step")
-row("minute_back", "views", "[", nil, "back by a minute", "")
-row("minute_on", "views", "]", nil, "on by a minute", "Minute")
-row("event_before", "views", "{", nil, "to the event before", "")
-row("event_after", "views", "}", nil, "to the event after", "Event")
+row("pause", OF_TIME, "space", "Pause", "pause and go on; sampling never stops", "Go on")
+row("time_back", OF_TIME, "left", nil, "back in time by a sample", "")
+row("time_on", OF_TIME, "right", nil, "on in time by a sample", "Step")
+row("minute_back", OF_TIME, "[", nil, "back by a minute", "")
+row("minute_on", OF_TIME, "]", nil, "on by a minute", "Minute")
+row("event_before", OF_TIME, "{", nil, "to the event before", "")
+row("event_after", OF_TIME, "}", nil, "to the event after", "Event")
 row("first_sample", "past", "home", nil, "to the oldest moment", "")
 row("last_sample", "past", "end", nil, "to the newest moment", "Ends")
 row("live", "views", ".", nil, "to now, or to the end of the recording", "Now")

@@ -144,10 +144,10 @@ end
 
 --- True if what is shown can be changed; else the screen says why not.
 function M.is_live(app, now_s)
-    if app.timeline.is_past then
+    if app:is_past() then
         app:report(app.replay and "a recording can't be changed" or PAST, now_s)
     end
-    return not app.timeline.is_past
+    return not app:is_past()
 end
 
 --- Opens the review of a plan of a view; or says why it cannot be.
@@ -195,7 +195,7 @@ function M.propose(app, kind, now_s)
             or "no change was undone from here that could be made again", now_s)
     elseif not taken then
         show_news(app, sessions[#sessions], why, now_s)
-    elseif app.timeline.is_past then
+    elseif app:is_past() then
         app:report(PAST, now_s)
     else
         M.aim(app, why)
