@@ -164,12 +164,14 @@ describe("a model", function()
         assert.equal(#texts, #one.events)
     end)
 
-    it("asks for the settings at once when the limit is another one", function()
+    it("wants the settings at once when the limit is another one, and after a flush", function()
         local one = screens.model("memcached-1.6.18")
-        take(one, 13, "memcached-1.6.18", "second", function(now) now.general.limit_maxbytes = 128 << 20 end)
-        assert.is_true(one.has_other_limit)
-        take(one, 14, "memcached-1.6.18", "second", function(now) now.general.limit_maxbytes = 128 << 20 end)
-        assert.is_false(one.has_other_limit)
+        for i, flushes in ipairs({ 0, 0, 1, 1 }) do
+            take(one, 12 + i, "memcached-1.6.18", "second", function(now)
+                now.general.limit_maxbytes, now.general.cmd_flush = 128 << 20, flushes
+            end)
+            assert.equal(i % 2 == 1, one.was_changed)
+        end
     end)
 
     it("makes events of page moves and settings", function()

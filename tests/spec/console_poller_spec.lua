@@ -80,7 +80,7 @@ describe("the poller of a server", function()
         assert.is_false(refresh(9, 3))
         assert.is_true(refresh(1, 4))
         assert.same({ 3, 4 }, seen)
-        one.model.has_other_limit = true
+        one.model.was_changed = true
         assert.is_true(refresh(1, 5))
         text = ""
         refresh(1, 2, 1) -- the server was restarted, and counts from 1

@@ -470,6 +470,23 @@ describe("incidents", function()
         assert.truthy(flush.todo:find("^find the client"))
     end)
 
+    it("are tied to changes that slatetop has read later, each told once, at its own time", function()
+        local list = {}
+        for i = 1, 9 do
+            list[i] = snapshots.make(100 + i, {}, { pid = 1, uptime = 100 + i, cmd_flush = i > 2 and 1 or 0,
+                time = 5000 + i, limit_maxbytes = i > 2 and 64 << 20 or 32 << 20 }, { maxbytes = 1, verbosity = 0 })
+        end
+        list[9].settings = { maxbytes = 2, verbosity = 1 }
+        list[9].changes = { { who = "10.0.0.7:4711", what = "flush_all", is = "now", time_s = 5002.5 },
+            { who = "10.0.0.7:4711", what = "maxbytes", was = "1", is = "2", time_s = 5002.75 } }
+        local changes = story.changes(list, {})
+        assert.same({ "flush_all now", 101.5, "maxbytes: 1 → 2", 101.75, "verbosity: 0 → 1", 109 }, { changes[1].what,
+            changes[1].time_s, changes[2].what, changes[2].time_s, changes[3].what, changes[3].time_s })
+        assert.equal(3, #changes)
+        local flush = history.of(list, function() return {} end, changes)[1]
+        assert.equal("ask the author; -F forbids flush_all", flush.todo)
+    end)
+
     it("leave the changes that are tied to none as notes, an author's page moves at one time as one", function()
         local eve, tied = "eve@web1", { time_s = 49, what = "flush_all now", who = "bob@web2", name = "flush_all" }
         local told = { { name = "flush", change = tied } }

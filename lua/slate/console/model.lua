@@ -336,7 +336,8 @@ local function note_changes(model, wall_s)
         model.events[#model.events].is_by_command = has_loss and not (mode and automove.name_of(mode) ~= "off")
     end
     note_settings(model, wall_s)
-    model.has_other_limit = model.before.general.limit_maxbytes ~= model.now.general.limit_maxbytes
+    local before, now = model.before.general, model.now.general
+    model.was_changed = before.limit_maxbytes ~= now.limit_maxbytes or before.cmd_flush ~= now.cmd_flush
 end
 
 --- Sets the state of the link; a note says why it is down. Writes an event when a working link breaks or comes back.

@@ -110,7 +110,7 @@ end
 local function groups_of(poller)
     local groups, refreshes = { "", "items", "slabs" }, poller.refreshes
     local settings_due = refreshes >= QUICK_REFRESHES and (refreshes - QUICK_REFRESHES) % SETTINGS_EVERY == 0
-    settings_due = settings_due or poller.model.has_other_limit
+    settings_due = settings_due or poller.model.was_changed
     if refreshes == 0 or settings_due or poller.wants.inquiries.settings then
         groups[#groups + 1] = "settings"
     end

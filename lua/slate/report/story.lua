@@ -117,14 +117,26 @@ local function changed_words(name, was, is)
     return ("%s: %s → %s"):format(name, settings.named(name, was), settings.named(name, is))
 end
 
--- Adds the changes that a slated recorded itself. The outcome of its own prediction is no change.
+-- The time of a recorded change by the observer's clock: slatetop reads the record some seconds later. The server
+-- reports its own time in whole seconds.
+local function time_of(change, one)
+    local now_s, at_s = one.general.time, change.time_s
+    local ago_s = math.type(now_s) and math.type(at_s) and now_s - at_s or 0
+    return one.time_s - (ago_s >= 1 and ago_s + 1 or 0)
+end
+
+-- Adds the changes that a slated recorded itself; returns a set of their names. The outcome of its own prediction is no
+-- change.
 local function add_recorded(changes, one)
+    local names = {}
     for _, change in ipairs(one.changes or {}) do
         local words = change.was and changed_words(change.what, change.was, change.is)
             or change.what .. " " .. change.is
-        changes[#changes + 1] = change.what ~= "prediction" and { time_s = one.time_s, name = change.what,
+        names[change.what] = true
+        changes[#changes + 1] = change.what ~= "prediction" and { name = change.what, time_s = time_of(change, one),
             who = changes_facts.author_of(change.who), what = words } or nil
     end
+    return names
 end
 
 local OF_FLUSH <const> = { oldest = true } -- shown as a setting: the time of the last flush
@@ -149,11 +161,11 @@ end
 local function changes_seen(list)
     local changes, restart_s = {}, nil
     for i = 2, #list do
-        add_recorded(changes, list[i])
+        local recorded = add_recorded(changes, list[i])
         local before, after = list[i - 1].settings or {}, list[i].settings or {}
         local names = {}
         for name, value in pairs(after) do
-            if before[name] ~= nil and before[name] ~= value and not OF_FLUSH[name] then
+            if before[name] ~= nil and before[name] ~= value and not OF_FLUSH[name] and not recorded[name] then
                 names[#names + 1] = name
             end
         end
