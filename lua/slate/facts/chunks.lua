@@ -18,9 +18,9 @@ function M.aligned(bytes)
 end
 
 --- The ascending chunk sizes that memcached computes from a growth factor. Pure.
--- room_bytes: its option -n; chunk_max_bytes: slab_chunk_max; header_bytes: of an item.
-function M.by_factor(factor, room_bytes, chunk_max_bytes, header_bytes)
-    local sizes, size = {}, (header_bytes or M.MEMCACHED_HEADER_BYTES) + room_bytes
+-- room_bytes: its option -n; chunk_max_bytes: slab_chunk_max.
+function M.by_factor(factor, room_bytes, chunk_max_bytes)
+    local sizes, size = {}, M.MEMCACHED_HEADER_BYTES + room_bytes
     while #sizes < M.MOST_CLASSES - 1 and size < chunk_max_bytes / factor do
         sizes[#sizes + 1] = M.aligned(math.floor(size))
         size = sizes[#sizes] * factor

@@ -8,6 +8,8 @@
 --
 -- Every command looks its key up first, and the log shows that as a read. So a read waits until it is clear that no
 -- store or delete of the same key by the same connection follows; such a command follows at once.
+local keydump = require "slate.wire.keydump"
+
 local M = {}
 
 local HELD_MS <const> = 1000 -- a read that waited so long was a command of its own
@@ -19,10 +21,6 @@ local TTL_MOST_S <const> = 0x7fffffff -- a larger one is a wrapped number, of an
 --- The first line of a trace. from: the source of the trace.
 function M.head(one_in, from)
     return ("# slate trace 1 sample=1/%d from=%s\n"):format(one_in, from)
-end
-
-local function unescaped(key)
-    return (key:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
 end
 
 --- Makes names for keys by a hash, which reveal only the length of the key: 11 letters for 64 bits, followed by dots.
@@ -110,7 +108,7 @@ local function event_of(line)
     if not (verb and whole and parts) or whole > SECONDS_MOST then
         return nil
     end
-    return { verb = verb, ms = whole * 1000 + parts // 1000, key = unescaped(key),
+    return { verb = verb, ms = whole * 1000 + parts // 1000, key = keydump.unescaped(key),
         status = remainder:match(" status=(%S+)"), connection = remainder:match(" cfd=(%S+)"),
         bytes = math.tointeger(tonumber(remainder:match(" size=(%d+)"))),
         ttl_s = math.tointeger(tonumber(remainder:match(" ttl=(%-?%d+)"))),
