@@ -90,9 +90,9 @@ function M.lines(handle, most_bytes)
 end
 
 --- Reads a file, opened by `open`; at most most_bytes if given. Returns the text, "" if the file is empty; or nil, a
--- message that begins with the path, and the number of the error.
-function M.read(path, most_bytes)
-    local file <close>, problem, number = M.open(path)
+-- message that begins with the path, and the number of the error. only_regular: as of `problem`.
+function M.read(path, most_bytes, only_regular)
+    local file <close>, problem, number = M.open(path, only_regular)
     if not file then
         return nil, problem, number
     end

@@ -10,8 +10,8 @@ local shell = require "slate.base.shell"
 local M = {}
 
 local TOOLS <const> = {
-    { ends = "%.gz$", begins = "\x1f\x8b", program = "gzip" },
-    { ends = "%.zst$", begins = "\x28\xb5\x2f\xfd", program = "zstd" },
+    { ends = "%.gz$", begins = "^\x1f\x8b", program = "gzip" },
+    { ends = "%.zst$", begins = "^%\x28\xb5\x2f\xfd", program = "zstd" }, -- % before a parenthesis
 }
 
 -- "cannot write x: No space left on device", without the file name that Lua's own message may have.
@@ -19,18 +19,10 @@ local function file_error(doing, path, problem)
     return ("cannot %s %s: %s"):format(doing, path, (tostring(problem):gsub("^.*: ", "")))
 end
 
-local function packer_of(path)
+-- The program for a text that fits a pattern of a tool, `begins` or `ends`; nil for none.
+local function program_for(text, pattern)
     for _, tool in ipairs(TOOLS) do
-        if path:find(tool.ends) then
-            return tool.program
-        end
-    end
-    return nil
-end
-
-local function unpacker_of(first_bytes)
-    for _, tool in ipairs(TOOLS) do
-        if first_bytes:sub(1, #tool.begins) == tool.begins then
+        if text:find(tool[pattern]) then
             return tool.program
         end
     end
@@ -78,7 +70,7 @@ function M.create(path)
     if path == "-" then
         return setmetatable({ handle = io.stdout, name = "standard output" }, Writer)
     end
-    local program = packer_of(path)
+    local program = program_for(path, "ends")
     local is_in_place = is_special(path)
     local part = is_in_place and path or ("%s.%08x.part"):format(path, math.random(0, 0xFFFFFFFF))
     if program and not exists(program) then
@@ -184,29 +176,17 @@ end
 
 Writer.__close = Writer.drop
 
-local function begins_with(path)
-    local file <close>, problem = require("slate.base.input").open(path, true)
-    if not file then
-        return nil, problem
-    end
-    local first, unreadable = file:read(4)
-    if unreadable then -- a folder opens, but its read fails
-        return nil, unreadable
-    end
-    return first or ""
-end
-
 --- Opens a file to read, packed or not; "-" is standard input, which must not be packed. Returns a reader with `read`
 -- and `close`; or nil, message, code: "input", or "missing" when the unpacker is not on this machine.
 function M.open(path)
     if path == "-" then
         return io.stdin
     end
-    local first, problem = begins_with(path)
+    local first, problem = require("slate.base.input").read(path, 4, true)
     if not first then
         return nil, file_error("read", path, problem), "input"
     end
-    local program = unpacker_of(first)
+    local program = program_for(first, "begins")
     if program and not exists(program) then
         return missing(program, path)
     end

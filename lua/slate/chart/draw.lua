@@ -128,11 +128,12 @@ end
 -- series: { title, note, x_label, y_label, in_bytes (x is bytes), curves = list of { label, points }, sizes = list
 -- of the sizes with a tic (all that were tried), marks }. Points are marked: values between them are unknown.
 function M.curves(series)
-    local least, most, ticks, seen = math.huge, 0, {}, {}
+    local least, most, highest, ticks, seen = math.huge, 0, 0, {}, {}
     local words = series.in_bytes and units.bytes_in_words or units.count
     for _, curve in ipairs(series.curves) do
         for _, point in ipairs(curve.points) do
             least, most = math.min(least, point[1]), math.max(most, point[1])
+            highest = math.max(highest, point[4] or point[2])
             if not seen[point[1]] and not series.sizes then
                 seen[point[1]] = true
                 ticks[#ticks + 1] = { point[1], words(point[1]) }
@@ -144,12 +145,6 @@ function M.curves(series)
     end
     table.sort(ticks, function(a, b) return a[1] < b[1] end)
     local far = most / math.max(least, 1e-300) >= 8 -- over a smaller range a linear axis shows more
-    local highest = 0
-    for _, curve in ipairs(series.curves) do
-        for _, point in ipairs(curve.points) do
-            highest = math.max(highest, point[4] or point[2])
-        end
-    end
     return {
         title = series.title, note = series.note,
         panels = { { kind = "lines", points = true, series = series.curves, marks = series.marks,

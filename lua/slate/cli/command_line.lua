@@ -85,15 +85,21 @@ function M.module_of(row)
     return require(("slate.commands.%s.%s"):format(row[1], (row.name:gsub("-", "_"))))
 end
 
+local function row_of(name)
+    for _, row in ipairs(M.COMMANDS) do
+        if row.name == name then
+            return row
+        end
+    end
+    return nil
+end
+
 --- Joins a command's name in two words into one argument: `fleet warm` is fleet-warm.
 function M.join_names(arguments)
     local joined, i = {}, 1
     while i <= #arguments do
         local pair = i < #arguments and arguments[i] .. "-" .. arguments[i + 1]
-        local is_name = false
-        for _, row in ipairs(M.COMMANDS) do
-            is_name = is_name or row.name == pair
-        end
+        local is_name = row_of(pair) ~= nil
         joined[#joined + 1] = is_name and pair or arguments[i]
         i = i + (is_name and 2 or 1)
     end
@@ -184,15 +190,6 @@ function M.server_lists(parsed)
         return nil, "SLATE_SERVER: " .. problem, "usage"
     end
     return { list }
-end
-
-local function row_of(name)
-    for _, row in ipairs(M.COMMANDS) do
-        if row.name == name then
-            return row
-        end
-    end
-    return nil
 end
 
 -- True if no argument before the command's name may request the help of all commands: -h, alone or in other letters.

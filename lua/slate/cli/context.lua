@@ -30,6 +30,12 @@ function Context:of(server)
     return setmetatable(own, Context)
 end
 
+local function check_output(ok, problem)
+    if not ok then
+        error({ message = "cannot write the output: " .. problem, code = "output" }, 0)
+    end
+end
+
 --- Writes to standard output. A closed pipe or a full disk ends the program with a raised table { message =,
 -- code = "output" }, which slate.cli.main turns into an exit code.
 function Context:out(...)
@@ -37,20 +43,13 @@ function Context:out(...)
         table.move({ ... }, 1, select("#", ...), #self.lines + 1, self.lines)
         return
     end
-    local ok, problem = io.stdout:write(...)
-    if not ok then
-        error({ message = "cannot write the output: " .. problem, code = "output" }, 0)
-    end
+    check_output(io.stdout:write(...))
 end
 
 --- Flushes the output, so that its reader gets whole records.
 function Context:flush()
-    if self.lines then
-        return
-    end
-    local ok, problem = io.stdout:flush()
-    if not ok then
-        error({ message = "cannot write the output: " .. problem, code = "output" }, 0)
+    if not self.lines then
+        check_output(io.stdout:flush())
     end
 end
 
