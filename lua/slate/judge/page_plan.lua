@@ -345,16 +345,19 @@ local function make(one, curves, earlier)
     return plan
 end
 
---- The plan: a list of moves, { from, to, pages, row (of the class that gets them), refuses (it refuses stores),
--- free_pages (whole ones of the donor, less those of earlier moves), held_free_pages (all of them), lifetime_s (how
--- long the donor would keep its items with a page less), made (what slate.judge.verdict predicts; if nil, `why` has the
--- reason), failed (its failed_moves, if that counts here), is_advised }; those that are not advised come last. And
--- advised: the list of the others; sum: what all of these bring, as `made`, or nil; stuck: the rows of classes that
--- refuse stores while no class can give; never_evicts: the server refuses stores when full. one: of slate.judge.view;
--- curves: as for slate.judge.verdict, or nil. Writes into the rows which classes starve (starves; lives_short also
--- where no move is advised), which is first (is_worst), the move to each (advised) and what that or the best move
--- brings (predicted_change, predicted_least, predicted_most). Made once for a snapshot and its curves. An advice stays
--- by the plan of an earlier snapshot alone: a plan made first without curves does not change the one with them.
+--- The plan of a snapshot: a list of moves, the advised ones first. one: of slate.judge.view; curves: as for
+-- slate.judge.verdict, or nil. Made once for a snapshot and its curves. Advice stands by the plan of an earlier
+-- snapshot alone: a plan made first without curves does not change the one with them.
+--
+-- A move has from, to, pages, is_advised, row (of the class that gets the pages), refuses (that class refuses stores),
+-- free_pages (whole ones of the donor, less those of earlier moves), held_free_pages (all of these), lifetime_s (how
+-- long the donor would keep its items with a page less), made (the prediction; without one `why` has the reason) and
+-- failed (failed_moves of slate.judge.verdict, if that counts here).
+--
+-- The plan has advised (a list of the advised moves), sum (their predictions together, as `made`; may be nil), stuck
+-- (the rows of classes that refuse stores while no class can give) and never_evicts (the server refuses stores when
+-- full). Rows get the judgement: starves; lives_short, also where no move is advised; is_worst, for the first; advised,
+-- the move; and of that or the best move predicted_change, predicted_least, predicted_most.
 function M.of(one, curves)
     local last = one.page_plan
     if last and last.now == one.now and last.curves == curves then
