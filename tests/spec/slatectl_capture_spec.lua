@@ -169,7 +169,7 @@ for _, kind in ipairs(server.both()) do
             local connection = wire.connect(one.address)
             for name, signal in pairs({ ended = "INT", ["ended.gz"] = "TERM" }) do
                 -- timeout(1) sends the signal to the whole group, the packer and the shells too
-                assert.equal(0, (ctl.shell(("rm -f code; (env --default-signal=INT timeout 1m slatectl capture -o %s "
+                assert.equal(0, (ctl.shell(("rm -f code; (env --default-signal=INT timeout 1h slatectl capture -o %s "
                     .. "--sample 1/1 --for 5m & echo $! >pid; wait $!; echo $? >code) >told 2>said &"):format(name))))
                 patience.wait_for("the capture to watch", function()
                     return statistic(connection, "log_watchers") > 0
