@@ -233,6 +233,7 @@ describe("a memcached with a fault", function()
 
     it("gets a mode that crashes it only after a warning, from all programs", function()
         local fault = faults.of_setting({ version = "1.6.40" }, "slab_automove", "2")
+        assert.matches("automove eviction was set .* leave automove at ratio", fault)
         local one = view.observer()
         one:observe(require("support.snapshots").make(1000, {}))
         one.now.version = "1.6.40"
