@@ -146,6 +146,8 @@ describe("slatetop's app", function()
         app.fleet.sessions[1].model.now = nil -- a server without figures is not shown in the review
         press("t", "enter")
         assert_shows("refused   a:11211: no connection")
+        press("S")
+        assert.same({ "", true }, { sent(), app.message:find("a:11211: no connection", 1, true) ~= nil })
         assert_shows("to 2 marked servers ─")
         assert.equal("b:11211", app.open.address)
         press("escape")
