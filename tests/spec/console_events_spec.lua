@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatetop's view of events and of the watched stream.
 require "support.world"
+local events = require "slate.console.views.events"
 local model = require "slate.console.model"
 local screens = require "screens"
 
@@ -19,16 +20,36 @@ describe("the view of events", function()
     end)
 
     it("has the newest first, an alarm as bad, and scrolls to the oldest", function()
-        local of, ui = model.new("cache7"), { events = { top = 1 } }
+        local of, ui = model.new("cache7"), { events = events.state() }
         for i, kind in ipairs({ "pages", "you", "alarm" }) do
             of:note(kind, i, "text of " .. kind)
         end
         local grid = screens.grid("views.events", screens.frame(of), 80, 8, ui)
         shows(screens.text(grid), "00:00:03 alarm    text of alarm\n00:00:02 you      text of you")
-        assert.equal("dddddddd bbbbbbbb bbbbbbbbbbbbb", select(2, screens.row(grid, 3)))
-        require("slate.console.views.events").command(screens.frame(of), ui, "bottom")
+        assert.truthy(select(2, screens.row(grid, 3)):find("^DDDDDDDDPBBBBBBBBPBBBBBBBBBBBBBP+$")) -- under the cursor
+        events.command(screens.frame(of), ui, "bottom")
         shows(screens.text(screens.grid("views.events", screens.frame(of), 80, 7, ui)),
             "WHAT\n00:00:02 you      text of you\n00:00:01 pages    text of pages")
+    end)
+
+    it("keeps the cursor on its event when newer ones come, and goes to its moment by Enter", function()
+        local of, ui = model.new("cache7"), { events = events.state() }
+        local function enter()
+            return events.command(screens.frame(of), ui, "open_event")
+        end
+        assert.is_nil(enter())
+        for i = 1, 4 do
+            of:note("you", i, "same text")
+        end
+        assert.same({ kind = "open_moment", wall_s = 4 }, enter())
+        events.command(screens.frame(of), ui, "down")
+        events.command(screens.frame(of), ui, "down")
+        of:note("you", 5, "newer")
+        assert.equal(2, enter().wall_s)
+        events.click(ui, "row", 2)
+        screens.grid("views.events", screens.frame(of), 80, 8, ui)
+        of:note("you", 6, "newer")
+        assert.equal(4, enter().wall_s)
     end)
 
     it("has the watched stream below, without the type that all lines have", function()

@@ -206,11 +206,12 @@ describe("a timeline", function()
         end
     end)
 
-    it("stops at the beginning of a move by a command, and at no move of automove", function()
+    it("stops at the beginning of a move by a command, at no move of automove and no state that comes back", function()
         local other, line = model.new("x"), timeline.new()
         line:hold(made)
         for _, event in ipairs({ { "pages", 1005, true }, { "pages", 1008, true }, { "pages", 1020 }, { "you", 1030 },
-            { "pages", 1031, true }, { "pages", 1050, true }, { "alarm", 1060 }, { "pages", 1061, true } }) do
+            { "pages", 1031, true }, { "pages", 1050, true }, { "alarm", 1060 }, { "pages", 1061, true },
+            { "state", 1080 } }) do
             other:note(event[1], event[2], "x")
             other.events[#other.events].is_by_command = event[3]
         end

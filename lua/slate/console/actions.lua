@@ -135,6 +135,16 @@ local INTENTS <const> = {
         app.ui.fleet.cursor = intent.server
         view_list.open(app.ui, 1)
     end,
+    open_moment = function(app, intent, now_s)
+        sending.choose_server(app, intent.server)
+        local tape = app.open.tape
+        if tape.last < tape.first or intent.wall_s < tape:wall_s(tape.first) // 1 then
+            app:report("no figures of that moment are kept", now_s)
+            return
+        end
+        view_list.open(app.ui, 1)
+        app.timeline:seek_event(tape, intent.wall_s)
+    end,
     copy = function(app, intent, now_s)
         app.core.term.copy(intent.text)
         app:report("copied, if the terminal takes OSC 52: " .. intent.text, now_s)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Events for the beginning and end of states that the overview shows only while they last: a class starves; the server
 --- holds more memory than its limit. A state counts after it has lasted: figures at a bound come and go before.
+local limits = require "slate.judge.thresholds"
 local units = require "slate.base.units"
 
 local M = {}
@@ -35,6 +36,16 @@ local function turns(alarms, name, is_so, now_s)
     return true
 end
 
+-- An event of the kind "state" is no stop in time: the end of a state, or a class that starves again within a minute,
+-- as one at a bound does over and over.
+local function note_starving(alarms, model, id, starves)
+    local state = alarms.states[id]
+    local is_new = starves and not (state.ended_s and model.at_s - state.ended_s < limits.incident_shown_s)
+    state.ended_s = not starves and model.at_s or state.ended_s
+    model:note(is_new and "alarm" or "state", model.wall_s,
+        ("class %d %s"):format(id, starves and "starves" or "starves no more"))
+end
+
 --- Writes the events of the model's newest snapshot into the model.
 function Alarms:follow(model)
     local now_s, wall_s = model.at_s, model.wall_s
@@ -47,20 +58,23 @@ function Alarms:follow(model)
         gone[id] = nil
         local is_known = row.state ~= "measuring" -- pages moved, so nobody knows whether the class still starves
         if is_known and (starves or self.states[id]) and turns(self, id, starves, now_s) then
-            model:note("alarm", wall_s, ("class %d %s"):format(id, starves and "starves" or "starves no more"))
+            note_starving(self, model, id, starves)
         end
     end
     for id in pairs(gone) do -- the server lists the class no more
         if turns(self, id, false, now_s) then
-            model:note("alarm", wall_s, ("class %d starves no more"):format(id))
+            note_starving(self, model, id, false)
         end
     end
     local over = model.observer and model.observer.over
     if turns(self, "memory", over and over.is_much or false, now_s) then
         local held = units.bytes_in_words(over and over.held_bytes)
         local limit = units.bytes_in_words(over and over.limit_bytes)
-        model:note("alarm", wall_s, over and over.is_much and ("%s of memory held, the limit is %s"):format(held, limit)
-            or ("memory is within its limit again: %s of %s"):format(held, limit))
+        if over and over.is_much then
+            model:note("alarm", wall_s, ("%s of memory held, the limit is %s"):format(held, limit))
+        else
+            model:note("state", wall_s, ("memory is within its limit again: %s of %s"):format(held, limit))
+        end
     end
 end
 

@@ -89,7 +89,7 @@ function M.new(server, options)
     options = options or {}
     local is_quick = (options.interval_s or 1) * M.SAMPLES < LONGEST_WINDOW_S + (options.interval_s or 1)
     return setmetatable({ server = server, rules = options.rules, link = "connecting", link_note = "", events = {},
-        events_total = 0, page_events = 0, answers = answers.new(), metrics = {}, class_metrics = {}, rows = {},
+        events_total = 0, frequent_events = 0, answers = answers.new(), metrics = {}, class_metrics = {}, rows = {},
         cached = {}, chunk_bytes = {}, columns = #M.METRICS, class_columns = {}, values = {},
         history = history.new(options.samples or is_quick and SAMPLES_MOST or M.SAMPLES) }, Model)
 end
@@ -123,7 +123,7 @@ function Model:copy()
         shared[one or shared] = one
     end
     local copy = copy_of(self, shared)
-    copy.events_total, copy.page_events = 0, 0
+    copy.events_total, copy.frequent_events = 0, 0
     return copy
 end
 
@@ -235,33 +235,39 @@ end
 
 -- events --------------------------------------------------------------------------------------
 
--- Automove can move a page a second, which would push out within minutes the events of the operator's changes: so page
--- moves have at most half of the room.
+-- Automove can move a page a second, and a class at the bound starves several times a minute, which would push out
+-- within minutes the incidents and the operator's changes: so events of these kinds have at most half of the room.
+local FREQUENT <const> = { pages = true, state = true }
+
 local function drop_event(model)
     local at = 1
-    while model.page_events > EVENTS_MOST // 2 and model.events[at].kind ~= "pages" do
+    while model.frequent_events > EVENTS_MOST // 2 and not FREQUENT[model.events[at].kind] do
         at = at + 1
     end
     local dropped = table.remove(model.events, at)
-    model.page_events = model.page_events - (dropped.kind == "pages" and 1 or 0)
+    model.frequent_events = model.frequent_events - (FREQUENT[dropped.kind] and 1 or 0)
+end
+
+local function add_event(model, event)
+    if #model.events == EVENTS_MOST then
+        drop_event(model)
+    end
+    model.events[#model.events + 1] = event
+    model.events_total = model.events_total + 1
+    model.frequent_events = model.frequent_events + (FREQUENT[event.kind] and 1 or 0)
 end
 
 --- Appends an event. is_incident: of slate.judge.incident.
 function Model:note(kind, wall_s, text, is_incident)
-    if #self.events == EVENTS_MOST then
-        drop_event(self)
-    end
-    self.events[#self.events + 1] = { wall_s = wall_s, kind = kind, text = text, is_incident = is_incident }
-    self.events_total = self.events_total + 1
-    self.page_events = self.page_events + (kind == "pages" and 1 or 0)
+    add_event(self, { wall_s = wall_s, kind = kind, text = text, is_incident = is_incident })
 end
 
 --- Makes the events those of another model, up to a time of day.
 function Model:copy_events(from, until_s)
-    self.events, self.events_total, self.page_events = {}, 0, 0
+    self.events, self.events_total, self.frequent_events = {}, 0, 0
     for _, event in ipairs(from.events) do
         if event.wall_s <= until_s then
-            self:note(event.kind, event.wall_s, event.text, event.is_incident)
+            add_event(self, event)
         end
     end
 end

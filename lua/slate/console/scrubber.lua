@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The past as a line above the key bar: the time of day at both ends, the moment shown, a mark where an incident was,
---- and a small one where a class began or ceased to starve. It stands where messages do, and a message covers it until
+--- and a small one where a class began to starve. It stands where messages do, and a message covers it until
 --- the next key.
 local cells = require "slate.console.cells"
 

@@ -77,13 +77,19 @@ function Timeline.span(_, tape)
     return { from_s = tape:wall_s(tape.first), to_s = tape:wall_s(tape.last) }
 end
 
--- Whether an event is a stop. Of changes of pages only a move by a command is one, where it begins: a command moves
--- pages for seconds, and an automove at any time. A command from here is an event of its own.
+-- Whether an event is a stop: what an operator looks for, and not the state that ends or comes back (of
+-- slate.console.alarms). Of changes of pages only a move by a command is one, where it begins: a command moves pages
+-- for seconds, and an automove at any time. A command from here is an event of its own.
 local function is_stop(events, i)
     local event, before = events[i], events[i - 1]
     local goes_on = before and (before.kind == "pages" or before.kind == "you")
         and event.wall_s - before.wall_s <= ONE_MOVE_S
-    return event.kind ~= "pages" or event.is_by_command and not goes_on
+    return event.kind ~= "state" and (event.kind ~= "pages" or event.is_by_command and not goes_on)
+end
+
+--- Moves to the moment of an event: to the sample that showed it, the last one within its second.
+function Timeline:seek_event(tape, wall_s)
+    self:seek(tape, wall_s // 1 + 0.999)
 end
 
 --- Moves to the next (1) or previous (-1) stop among the events of the past; false when there is none.
@@ -100,8 +106,7 @@ function Timeline:to_event(tape, live, direction)
     if not found_s or not self.is_past then
         return false
     end
-    -- An event belongs to the sample that showed it: the last one within its second.
-    self:seek(tape, found_s + 0.999)
+    self:seek_event(tape, found_s)
     return true
 end
 

@@ -4,6 +4,7 @@
 local cells = require "slate.console.cells"
 local figure = require "slate.console.figure"
 local keys = require "slate.console.keys"
+local list = require "slate.console.draw.list"
 local watch_log = require "slate.console.watch_log"
 
 local M = {
@@ -14,6 +15,7 @@ local M = {
         "memory.limit", "lost_by_moves" },
 }
 
+--- event: under the cursor; nil: the newest one. clicked: the place of the one that was clicked since the last drawing.
 function M.state()
     return { top = 1 }
 end
@@ -27,37 +29,59 @@ function M.is_of_fleet(frame, ui)
     return ui.from == "fleet" and #frame.servers > 1
 end
 
--- How many events each of the servers has, up to the moment shown, and how many the view shows of all.
-local function counts_of(frame)
-    local counts, sum = {}, 0
+-- The newest events of all servers up to the moment shown, and the row of the server of each.
+local function of_all(frame)
+    local events, rows, left = {}, {}, {}
     for i, row in ipairs(frame.servers) do
-        local events = row.model.events
-        local count = #events
-        while frame.is_past and count > 0 and events[count].wall_s > frame.moment_s do
-            count = count - 1
+        left[i] = #row.model.events
+        while frame.is_past and left[i] > 0 and row.model.events[left[i]].wall_s > frame.moment_s do
+            left[i] = left[i] - 1
         end
-        counts[i], sum = count, sum + count
     end
-    return counts, math.min(sum, ALL_MOST) -- a redraw looks at every server for each event
-end
-
--- The newest events of all servers, and the names of their servers.
-local function of_all(frame, most)
-    local events, names, left = {}, {}, counts_of(frame)
-    for n = 1, most do
-        local newest
+    while #events < ALL_MOST do -- a redraw looks at every server for each event
+        local one, newest
         for i, row in ipairs(frame.servers) do
-            local event = left[i] > 0 and row.model.events[left[i]]
-            if event and not (events[n] and events[n].wall_s >= event.wall_s) then
-                events[n], newest = event, i
+            local event = row.model.events[left[i]]
+            if event and not (one and one.wall_s >= event.wall_s) then
+                one, newest = event, i
             end
         end
-        if not newest then
+        if not one then
             break
         end
-        names[n], left[newest] = frame.servers[newest].name, left[newest] - 1
+        events[#events + 1], rows[#rows + 1], left[newest] = one, frame.servers[newest], left[newest] - 1
     end
-    return events, names
+    return events, rows
+end
+
+-- The events that the view shows, the newest first, and of several servers the row of each event's server.
+local function events_of(frame, ui)
+    if M.is_of_fleet(frame, ui) then
+        return of_all(frame)
+    end
+    local shown, events = {}, frame.model.events
+    for i = #events, 1, -1 do
+        shown[#shown + 1] = events[i]
+    end
+    return shown, {}
+end
+
+-- Puts the cursor on the event in a place. On the newest one it stays there when newer ones come.
+local function choose(at, events, place)
+    at.event, at.clicked = place > 1 and events[place] or nil, nil
+end
+
+-- The place of the cursor's event.
+local function place_of(events, at)
+    if at.clicked then
+        choose(at, events, at.clicked)
+    end
+    for i, event in ipairs(events) do
+        if event == at.event then
+            return i
+        end
+    end
+    return 1
 end
 
 -- Draws an event; name: of its server, in so many columns; nil: there is only one.
@@ -72,19 +96,6 @@ local function draw_event(event, name, width, grid, y, area)
     grid:text_fit(y, x, area.x + area.width - x, style, event.text)
 end
 
--- Draws the events of all servers, newest first, from the top-th on.
-local function draw_all(frame, grid, area, top)
-    local events, names = of_all(frame, top + area.height - 2)
-    local width = #"SERVER"
-    for _, row in ipairs(frame.servers) do
-        width = math.min(math.max(width, cells.width_of(row.name)), HOST_MOST)
-    end
-    grid:head(area.y, area.x, area.width, ("TIME     WHO      %-" .. width .. "s WHAT"):format("SERVER"))
-    for i = top, #events do
-        draw_event(events[i], names[i], width, grid, area.y + 1 + i - top, area)
-    end
-end
-
 --- Draws events of the server, newest first, from the top-th on: a part of several views.
 function M.draw_list(frame, grid, area, top)
     local events = frame.model.events
@@ -94,11 +105,6 @@ function M.draw_list(frame, grid, area, top)
     for i = 0, math.min(area.height, #events - top + 1) - 1 do
         draw_event(events[#events - (top - 1) - i], nil, nil, grid, area.y + i, area)
     end
-end
-
--- How many events the view shows.
-local function count_of(frame, ui)
-    return M.is_of_fleet(frame, ui) and select(2, counts_of(frame)) or #frame.model.events
 end
 
 -- The text of a line of the stream, without its type if the stream has only one: the end says more.
@@ -132,17 +138,33 @@ function M.draw(frame, ui, grid, area)
         height = height - watched
         draw_watch(frame.watch, grid, cells.area(area.y + height, area.x, watched, area.width))
     end
-    ui.events.top = keys.top(ui.events.top, ui.events.top, height - 1, count_of(frame, ui))
-    if M.is_of_fleet(frame, ui) then
-        draw_all(frame, grid, cells.area(area.y, area.x, height, area.width), ui.events.top)
-        return
+    local events, rows = events_of(frame, ui)
+    local width = #"SERVER"
+    for _, row in ipairs(rows) do
+        width = math.min(math.max(width, cells.width_of(row.name)), HOST_MOST)
     end
-    grid:head(area.y, area.x, area.width, "TIME     WHO      WHAT")
-    M.draw_list(frame, grid, cells.area(area.y + 1, area.x, height - 1, area.width), ui.events.top)
+    grid:head(area.y, area.x, area.width, "TIME     WHO      " .. (rows[1] and ("%-" .. width .. "s "):format("SERVER")
+        or "") .. "WHAT")
+    local list_area = cells.area(area.y + 1, area.x, height - 1, area.width)
+    list.draw(grid, list_area, ui.events, place_of(events, ui.events), #events, function(y, i)
+        draw_event(events[i], rows[i] and rows[i].name, width, grid, y, list_area)
+    end)
+    if #events == 0 then
+        M.draw_list(frame, grid, list_area, 1)
+    end
 end
 
 function M.command(frame, ui, command)
-    ui.events.top = keys.step(ui.events.top, keys.move_rows(command, SCREEN_ROWS), count_of(frame, ui))
+    local events, rows = events_of(frame, ui)
+    local place = place_of(events, ui.events)
+    if command == "open_event" and events[place] then
+        return { kind = "open_moment", server = rows[place] and rows[place].server, wall_s = events[place].wall_s }
+    end
+    choose(ui.events, events, keys.step(place, keys.move_rows(command, SCREEN_ROWS), #events))
+end
+
+function M.click(ui, kind, value)
+    ui.events.clicked = kind == "row" and value or nil
 end
 
 return M
