@@ -20,7 +20,10 @@ describe("slatetop's app", function()
             polled = function() end, step = function() end, read = function() end,
             finish = function() end, due_s = function() end,
             retry_s = function() end,
-            hurry = function(self, now_s) self.hurried_s = now_s return true end,
+            hurry = function(self, now_s)
+                self.hurried_s = self.model.link == "down" and now_s or nil
+                return self.hurried_s ~= nil
+            end,
             close = function(self) self.is_closed = true end }
         session.changes = { begun = {}, words = function() return "" end, take_news = function() end,
             trial_left_s = function() end, is_busy = function() end, accept_trial = function() end,
@@ -98,6 +101,20 @@ describe("slatetop's app", function()
         press("C")
         assert.equal(12.2, app.open.hurried_s)
         assert_shows("connecting to a:11211")
+    end)
+
+    it("connects in Fleet to every server that is down, whichever row is under the cursor", function()
+        open("a b c")
+        press("s", "C")
+        assert_shows("no server is down, or it is tried right now")
+        for place = 2, 3 do
+            app.fleet.sessions[place].model:set_link("down", "refused", 1002)
+        end
+        press("C")
+        assert_shows("connecting to b:11211, c:11211")
+        assert.is_nil(app.fleet.sessions[1].hurried_s)
+        press("1", "C")
+        assert_shows("a:11211 is not down, or it is tried right now")
     end)
 
     for name, lose in pairs({ stalled = function() app.open.model.at_s = 2 end,

@@ -11,7 +11,7 @@ local view_list = require "slate.console.view_list"
 
 local M = {}
 
-local WHEEL_ROWS <const> = 3
+local WHEEL_ROWS <const>, NAMES_MOST <const> = 3, 3
 local NO_KEY <const> = utf8.char(0xFFFD) -- in place of a code without a name
 
 --- In Fleet, keys act on the row under the cursor, whose server becomes the open one; those of changes on the marked
@@ -78,9 +78,14 @@ local function next_stream(app, now_s)
     end
 end
 
+-- Connects to the open server, where all are shown to each, at once if it is down.
 local function reconnect(app, now_s)
-    local is_begun = app.open and app.open:hurry(now_s)
-    app:report(is_begun and "connecting to " .. app.open.model.server or "no server is down, or it is tried right now",
+    local names, is_of_all = {}, app:shows_all()
+    for _, session in ipairs(is_of_all and app.fleet.sessions or { app.open }) do
+        names[#names + 1] = session:hurry(now_s) and session.model.server or nil
+    end
+    app:report(names[1] and "connecting to " .. require("slate.console.marked").names(names, NAMES_MOST)
+        or (is_of_all and "no server is down" or app:live().server .. " is not down") .. ", or it is tried right now",
         now_s)
 end
 
