@@ -38,12 +38,15 @@ local function console(fixture)
         end
         return (replies[line]:gsub("STAT verbosity %d", "STAT verbosity " .. one.verbosity))
     end
+    function one.answer_first()
+        local first = table.remove(one.queue, 1)
+        first.take(answer(first.line), first.form == "stats")
+    end
     -- Goes on until nothing is due. Returns whether the server was changed.
     function one.run()
         local was_changed = one.changes:step(one.connection, now_s)
         while #one.queue > 0 do
-            local first = table.remove(one.queue, 1)
-            first.take(answer(first.line), first.form == "stats")
+            one.answer_first()
             was_changed = one.changes:step(one.connection, now_s) or was_changed
         end
         return was_changed
@@ -128,6 +131,37 @@ describe("slatetop's changes", function()
         one.model:set_link("down", "gone", 1000)
         assert.equal("no connection: nothing was sent", select(2, one.begin("change", LOUDER)))
         assert.same({}, one.sent)
+    end)
+
+    it("are withheld from a server that stalls before it has told its settings, also when it wakes", function()
+        local one = console()
+        one.changes:begin("change", LOUDER, NO_TRIAL)
+        one.changes:step(one.connection, now_s)
+        one.changes:step(one.connection, now_s, true)
+        assert.equal("the server does not answer: nothing was sent", one.changes:take_news())
+        one.changes:begin("change", { { name = "verbosity", value = "2" } }, NO_TRIAL)
+        one.changes:step(one.connection, now_s)
+        local late = table.remove(one.queue, 1)
+        late.take("no settings\r\nEND\r\n", true) -- is no reply to the second change
+        one.run()
+        assert.same({ "verbosity 2" }, one.sent)
+    end)
+
+    it("tell that they were sent and not answered, are verified when the answer comes, and go no further", function()
+        local one = console()
+        one.changes:begin("change", { LOUDER[1], { name = "hot_lru_pct", value = "25" } }, NO_TRIAL)
+        one.changes:step(one.connection, now_s)
+        repeat
+            one.answer_first()
+            one.changes:step(one.connection, now_s)
+        until one.queue[1].line == "verbosity 1"
+        one.changes:step(one.connection, now_s, true)
+        assert.equal("sent, no answer yet: verbosity 1", one.changes:words())
+        one.run()
+        assert.same({ "verbosity 1" }, one.sent)
+        assert.equal("stopped at change 2 of 2: the server did not answer for some time: nothing more was sent",
+            one.changes:take_news())
+        assert.truthy(files.read_tail(one.path, 9999):find('"name":"verbosity"'))
     end)
 
     it("end when their connection does, even if there is a new one, or when a line cannot be sent", function()

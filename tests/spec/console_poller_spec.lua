@@ -87,6 +87,22 @@ describe("the poller of a server", function()
         assert.same({ 3, 4, 5, 1, 2 }, seen)
     end)
 
+    it("finds that the server does not answer when the figures become old, not after a pause of its own", function()
+        local takes = {}
+        local one = poller_of(1, function() end)
+        local connection = { generation = 1, read_s = 7, is_up = function() return true end,
+            flush = function() end, send = function(_, _, _, _, take) takes[#takes + 1] = take return true end }
+        now_s = 7
+        one:step(connection, now_s)
+        one:want({ inquiries = { config = true }, unhurried = {}, curves_first = {}, orders = {} }, 7.1)
+        assert.is_false(one:is_overdue(8.5))
+        assert.is_true(one:is_overdue(8.6))
+        for _, take in ipairs(takes) do
+            take("END\r\n", true)
+        end
+        assert.is_false(one:is_overdue(60))
+    end)
+
     it("takes the reading of a reply for its end, not the time when its turn comes", function()
         local times, takes = nil, {}
         local one = poller_of(1, function(_, _, about) times = about end)

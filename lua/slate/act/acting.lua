@@ -121,7 +121,7 @@ end
 -- Does one step of the run and stores the entry of its change. Returns a sentence and whether the step is done.
 function Acting:do_step(client, run, i)
     local context, step = self:context(), run.steps[i]
-    run.at, run.progress = i, shown.progress(step)
+    run.at, run.progress, run.sent = i, shown.progress(step), nil
     local function progress(moved, wanted)
         run.progress = shown.progress(step, moved, wanted)
     end
@@ -354,9 +354,20 @@ end
 
 -- the world -----------------------------------------------------------------------------------
 
---- Does what is due. is_up: the connection on which the change under way began still stands. Returns the line to send,
--- if any, and whether its answer is statistics. Sets is_changed when the server was changed.
-function Acting:step(is_up)
+-- The server does not answer. Nothing more is sent, also not when it answers again: a step without a command yet ends
+-- now; one whose command is on its way waits for the answer, and is verified.
+local function withhold(run)
+    if not run.sent then
+        run.talk:break_off(("the server does not answer: nothing %swas sent"):format(run.at > 1 and "more " or ""))
+    else
+        run.talk:withhold("the server did not answer for some time: nothing more was sent")
+    end
+end
+
+--- Does what is due. is_up: the connection on which the change under way began still stands. is_late: the server does
+-- not answer. Returns the line to send, if any, and whether its answer is statistics. Sets is_changed when the server
+-- was changed.
+function Acting:step(is_up, is_late)
     self:watch_trial(is_up)
     self:follow_outcome()
     local run = self.run
@@ -364,13 +375,18 @@ function Acting:step(is_up)
         return nil
     elseif not is_up then
         run.talk:break_off("the connection broke, so the outcome of the remaining commands is unknown")
+    elseif is_late then
+        withhold(run)
     end
+    run.is_late = is_late
     run.talk:step()
     if run.talk.is_over then
         self:end_run()
         return nil
     end
-    return run.talk:take_line()
+    local line, is_stats = run.talk:take_line()
+    run.sent = line and not is_stats and line or run.sent
+    return line, is_stats
 end
 
 --- Takes the reply to the line from `step`.
@@ -423,7 +439,9 @@ end
 --- The work under way, for the message line; "" for none.
 function Acting:words()
     local run, trial, outcome = self.run, self.trial, self.outcome
-    if run then
+    if run and run.is_late and run.sent then
+        return "sent, no answer yet: " .. run.sent
+    elseif run then
         return #run.steps > 1 and ("change %d of %d: %s"):format(run.at, #run.steps, run.progress) or run.progress
     elseif trial and trial.why then
         return ("trial over, %s: waiting for the server to go back"):format(trial.why)

@@ -20,8 +20,9 @@ Talk.__name = "slate.act.talk"
 
 -- A reply as one text; or nil, message, code.
 local function exchange(client, line, is_stats)
-    if client.broken then
-        return nil, client.broken, "closed"
+    local why = client.broken or not is_stats and client.withheld
+    if why then
+        return nil, why, "closed"
     end
     return coroutine.yield(line, is_stats)
 end
@@ -107,6 +108,11 @@ function Talk:take(reply)
     if self.is_waiting then
         self:go_on(reply)
     end
+end
+
+--- Every command of the body from now on fails with the message `why`; statistics are still asked for.
+function Talk:withhold(why)
+    self.client.withheld = why
 end
 
 --- The connection is gone: every request of the body from now on fails with the message `why`.

@@ -83,11 +83,6 @@ function M.new(model, audit_path)
         return require("slate.facts.audit").author(record_of(changes.audit_path).read(), model.server, name, is,
             clock.time_s() - RECENT_S)
     end
-    changes.take_reply = function(text)
-        if has(changes, "run") then
-            call(changes, "reply", text)
-        end
-    end
     return changes
 end
 
@@ -112,9 +107,19 @@ function Changes:begin(kind, plan, terms)
     return has_begun, why
 end
 
---- Does what is due on a connection (of slate.console.connection), which hands the replies back. True when the server
---- was changed, and should be refreshed.
-function Changes:step(connection, now_s)
+-- A function for a reply to the change under way; a change that was ended since does not get it.
+local function taker(changes)
+    local run = changes.acting.run
+    return function(text)
+        if run and changes.acting and changes.acting.run == run then
+            call(changes, "reply", text)
+        end
+    end
+end
+
+--- Does what is due on a connection (of slate.console.connection), which hands the replies back. is_late: the server
+--- does not answer. True when the server was changed, and should be refreshed.
+function Changes:step(connection, now_s, is_late)
     local observer = self.model.observer
     self.model.is_changing = has(self, "run")
     if observer and not observer.judged_moves then -- advice of moves rests on those before
@@ -127,9 +132,9 @@ function Changes:step(connection, now_s)
     local was_running = has(self, "run")
     self.generation = was_running and self.generation or connection.generation
     local is_up = connection:is_up() and self.generation == connection.generation
-        and (was_running or self.model.link == "up")
-    local line, is_stats = call(self, "step", is_up)
-    if line and connection:send(line, is_stats and "stats" or "line", now_s, self.take_reply) then
+        and (was_running or self.model.link == "up" and not is_late)
+    local line, is_stats = call(self, "step", is_up, is_late)
+    if line and connection:send(line, is_stats and "stats" or "line", now_s, taker(self)) then
         connection:flush(now_s)
     elseif line then
         call(self, "step", false)

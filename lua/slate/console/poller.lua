@@ -14,7 +14,7 @@ local snapshot = require "slate.facts.snapshot"
 local M = {}
 
 local SETTINGS_EVERY <const>, CURVES_A_REFRESH <const>, PAGES_A_PART <const> = 10, 8, 4096
-local PROBE_EVERY_S <const> = 0.1
+local PROBE_EVERY_S <const>, OVERDUE_S <const> = 0.1, 0.5
 -- The first refreshes of a connection come fast, because a class is judged by three rates.
 local QUICK_REFRESHES <const>, QUICK_S <const> = 3, 0.2
 
@@ -186,6 +186,7 @@ local function send_refresh(poller, connection, now_s)
     end
     connection:flush(now_s)
     refresh.sent_s = link.now_s() -- many round trips are shorter than a turn of the loop
+    poller.sent_s = refresh.sent_s
     poller.is_waiting, poller.refreshes = refresh.last ~= nil, poller.refreshes + 1
     local is_quick = poller.refreshes <= QUICK_REFRESHES and poller.interval_s > QUICK_S
     -- All servers refresh at the same times, so that one frame shows them all; the first time is half an interval
@@ -250,6 +251,11 @@ end
 --- True if the samples by which a class is judged have come, or are about to.
 function Poller:is_steady()
     return self.refreshes > QUICK_REFRESHES
+end
+
+--- True if the server does not answer: its figures become old now (of slate.console.health) for want of a reply.
+function Poller:is_overdue(now_s)
+    return self.is_waiting and now_s - self.sent_s > self.interval_s + OVERDUE_S
 end
 
 --- When to call step next; nil: when a reply comes.

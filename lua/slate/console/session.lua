@@ -240,7 +240,7 @@ function Session:finish(now_s, wall_s)
     if self.connection then
         self.poller:step(self.connection, now_s)
         self:follow_link(wall_s)
-        if self.changes:step(self.connection, now_s, wall_s) then
+        if self.changes:step(self.connection, now_s, self.poller:is_overdue(now_s)) then
             self.poller:hurry(now_s)
             self.has_news = true
         end
