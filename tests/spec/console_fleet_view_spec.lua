@@ -92,6 +92,10 @@ describe("slatetop's Fleet", function()
             of.rows = {}
             found(of)
         end,
+        ["slow 470 ms"] = function(of)
+            of.rows, of.reply_ms = {}, 470
+            found(of)
+        end,
         ["hits are few"] = function(of)
             of.rows = {}
             found(of, { text = "hits are few", tone = "warn" })

@@ -265,6 +265,22 @@ describe("a move from slatetop", function()
         assert.truthy(back:find("moved 2 of 2 pages from class 12 to class 4", 1, true), back)
     end)
 
+    it("of a plan tells the sum of all, and what ended a plan too early", function()
+        local plan = { { from = 4, to = 12, pages = 2 }, { from = 4, to = 12, pages = 3 } }
+        for _, case in ipairs({ { {}, "all 2 moves made: 5 of 5 pages moved, 2000 items lost" },
+            { { refuses = true }, "2 of 5 pages moved, 800 items lost; stopped at change 2 of 2: " } }) do
+            local server = new_server()
+            server.lost_from = 0
+            local move_pages = server.move
+            function server.move(...)
+                move_pages(...)
+                server.says = case[1].refuses and "NOSPARE no pages\r\n" or nil
+            end
+            local said = new_console(server, SLATED).begin(plan)
+            assert.equal(case[2], said:sub(1, #case[2]))
+        end
+    end)
+
     it("without an effect is none, whatever the OK says", function()
         local server = new_server()
         server.says = "OK\r\n"

@@ -151,6 +151,20 @@ function M.done(step, entry, words)
     return recorded(step, entry)
 end
 
+--- The sum of moves: "9 of 12 pages moved, 5461 items lost". list: their steps; entries: of the record, of those made;
+-- items_lost: nil if unknown.
+function M.sum(list, entries, items_lost)
+    local wanted, moved = 0, 0
+    for _, step in ipairs(list) do
+        wanted = wanted + step.pages
+    end
+    for _, entry in ipairs(entries) do
+        moved = moved + entry.pages
+    end
+    return ("%d of %s moved%s"):format(moved, units.plural(wanted, "page"),
+        items_lost and ", " .. units.plural(items_lost, "item") .. " lost" or "")
+end
+
 --- A change in few words, to stand before its figures. entries: its entries in the record; text: about its end.
 function M.short(list, entries, title, text)
     local entry = entries[1]

@@ -61,7 +61,7 @@ local function state_of(frame, line)
     elseif restart then
         return ("restarted %s ago"):format(figure.age((of.now.time_s - restart.to_s) // 1))
     end
-    return (line.tone == "bad" or line.tone == "warn") and line.text or "ok"
+    return (line.tone == "bad" or line.tone == "warn") and (line.short or line.text) or "ok"
 end
 
 --- The row of one server. frame: its model, now_s and interval_s. Fields: `server` (its index in the fleet), `model`,

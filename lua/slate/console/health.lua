@@ -113,16 +113,17 @@ local function add_others(add, model)
         add("good", "automove " .. automove)
     end
     if (model.reply_ms or 0) > SLOW_REPLY_MS then
-        add("warn", ("the server took %.0f ms to answer"):format(model.reply_ms))
+        add("warn", ("the server took %.0f ms to answer"):format(model.reply_ms), nil,
+            ("slow %.0f ms"):format(model.reply_ms))
     end
 end
 
---- The lines, the worst first, at least one: { tone, text, key (nil: none helps) }. frame: only its model, and now_s
--- and interval_s, to judge the age of the figures.
+--- The lines, the worst first, at least one: { tone, text, key (nil: none helps), short (text in few words; nil: there
+-- are none) }. frame: only its model, and now_s and interval_s, to judge the age of the figures.
 function M.lines(frame)
     local model, lines = frame.model, {}
-    local function add(tone, text, key)
-        lines[#lines + 1] = { tone = tone, text = text, key = key, at = #lines }
+    local function add(tone, text, key, short)
+        lines[#lines + 1] = { tone = tone, text = text, key = key, short = short, at = #lines }
     end
     add_link(add, frame)
     if model.now and not model.before then
