@@ -116,13 +116,13 @@ describe("a review", function()
         review.open(one.ui, { { from = 4, to = 12, pages = 3 }, { from = 4, to = 22, pages = 20 },
             { from = 4, to = 12, pages = 1 } })
         one.draw()
-        for _, text in ipairs({ "Plan of moves: review", "▶ 4 → 12   [   3]  slabs reassign 4 12 × 3 ",
-            "  4 → 12   [   1]  slabs reassign 4 12  ", "3 moves; it stops at the first that fails",
-            "up to 131K items of class 4", "rRemove" }) do
+        for _, text in ipairs({ "Plan of moves: review", "▶ slabs reassign 4 12 ×  [   3]  +",
+            "  slabs reassign 4 12 ×  [   1]  +", "from, to      pages  points of hits",
+            "3 moves; it stops at the first that fails", "up to 131K items of class 4", "rRemove" }) do
             assert(one.shows(text), text .. "\n" .. one.text)
         end
         local sum, points = one.text:match("expects +(%S+) points of hits"), 0
-        for step in one.text:gmatch("slabs reassign [%d ×]+([+-][%d.]+) %(") do
+        for step in one.text:gmatch("slabs reassign [%d ]+×  %[[ %d]+%]  ([+-][%d.]+) %(") do
             points = points + tonumber(step)
         end
         assert.near(points, tonumber(sum), 0.2)
@@ -134,6 +134,32 @@ describe("a review", function()
         assert.is_true(one.shows("Move pages: review") and one.shows("slabs reassign 4 12 × 3"))
         one.press("r")
         assert.equal(1, #one.ui.review.plan)
+    end)
+
+    it("of a plan says once what it warns of", function()
+        local one = console("slated-0.1")
+        one.frame = screens.frame(screens.look("slated-0.1", 20))
+        review.open(one.ui, { { from = 10, to = 13, pages = 2 }, { from = 10, to = 13, pages = 2 } })
+        one.draw(80, 40)
+        assert.equal(1, select(2, one.text:gsub("class 10 is left with one page", "")), one.text)
+    end)
+
+    it("of a plan of three moves can be sent at 60x15, with each command, gain and cost as a whole", function()
+        for fixture, of in pairs({ ["memcached-1.6.18"] = { 4, 12, 22, "slabs reassign 4 22 ×  [   5]" },
+            ["slated-0.1"] = { 3, 13, 11, "slabs reassign 3 11    [   5]" } }) do
+            local one = console()
+            local plan = { { from = of[1], to = of[2], pages = 3 }, { from = of[1], to = of[3], pages = 5 },
+                { from = of[1], to = of[2], pages = 1 } }
+            one.frame = screens.frame(screens.look(fixture, 20))
+            review.open(one.ui, plan)
+            one.draw(60, 15)
+            local said = one.text:gsub(" *│\n│ *", " ")
+            screens.shows(said, of[4], "capital S sends it")
+            assert.is_nil(one.ui.review.refusal)
+            for _, sentence in ipairs(change.forecast_of_moves(one.frame.live, one.ui.review.plan)) do
+                assert.truthy(sentence.label == "undo" or said:find(sentence.text, 1, true), said)
+            end
+        end
     end)
 
     it("changes its fields by keys", function()

@@ -18,7 +18,7 @@ local units = require "slate.base.units"
 
 local M = { name = "review", scope = "review" }
 
-local BOX_WIDTH <const>, LABEL_WIDTH <const>, VALUE_BYTES <const>, LINE_WIDTH <const> = 76, 12, 15, 29
+local BOX_WIDTH <const>, LABEL_WIDTH <const>, VALUE_BYTES <const>, STEP_WIDTH <const> = 76, 12, 15, 26
 local NAMES_MOST <const> = 12
 --- The refusal of a review that no drawing has shown.
 M.UNSEEN = "this screen has no room for all that would be sent"
@@ -193,9 +193,9 @@ end
 
 -- the sheet: its lines from the top -----------------------------------------------------------
 --
--- A line: { label, style, text }, or { label, text (its note), value, is_current } of a field. is_spare: left out, as
--- blank lines are, if the sheet is too long for the screen. needed: the part of the text that must be seen before the
--- plan is sent; "" of a field: its value.
+-- A line: { label, style, text }, or { label, text (its note), value, is_current, width (of the label) } of a field.
+-- spare: left out if the sheet is too long for the screen, first lines with 1, as blank ones, then those with 2.
+-- needed: the part of the text that must be seen before the plan is sent; "" of a field: its value.
 
 local function add(sheet, label, style, text, needed)
     if text and text ~= "" then
@@ -205,7 +205,7 @@ local function add(sheet, label, style, text, needed)
 end
 
 local function add_blank(sheet)
-    sheet[#sheet + 1] = { is_spare = true }
+    sheet[#sheet + 1] = { spare = 1 }
 end
 
 -- Adds the fields of the change (above the commands) or of the trial (below them).
@@ -223,19 +223,19 @@ local function add_fields(sheet, frame, ui, of_trial)
     end
 end
 
--- Adds a row for each step of a plan: its classes, its pages, what is sent, and what it brings.
+-- Adds a row for each step of a plan: what is sent, its pages (so many times, or in the command), and what it brings.
 local function add_steps(sheet, frame, review, forecast)
     local brings = {}
     for _, sentence in ipairs(forecast) do
         brings[#brings + 1] = sentence.label == "step" and sentence.text or nil
     end
-    add(sheet, "move", cells.DIALOG, ("pages  %-" .. LINE_WIDTH .. "s points of hits"):format("will send"))
+    add(sheet, "will send", cells.DIALOG,
+        "from, to" .. (" "):rep(STEP_WIDTH - LABEL_WIDTH - #"from, to") .. "pages  points of hits").spare = 2
     for i, one in ipairs(review.plan) do
         local sent = change.lines(frame.live, one)[1]
-        local needed = ("%s%s"):format(sent.line, sent.times > 1 and " × " .. sent.times or "")
-        sheet[#sheet + 1] = { label = ("%d → %d"):format(one.from, one.to), value = one.pages,
-            is_current = i == review.field, needed = needed,
-            text = needed .. (" "):rep(LINE_WIDTH - cells.width_of(needed)) .. " " .. (brings[i] or "-") }
+        sheet[#sheet + 1] = { label = sent.times == one.pages and sent.line .. " ×" or sent.line:gsub(" %d+$", ""),
+            width = STEP_WIDTH, value = one.pages, is_current = i == review.field, needed = brings[i] or "-",
+            text = brings[i] or "-" }
     end
 end
 
@@ -309,17 +309,18 @@ local function add_plan(sheet, frame, ui, forecasts)
     end
     if #review.plan > 1 then
         add(sheet, "", cells.DIALOG, ("%d %s; it stops at the first that fails"):format(#review.plan,
-            moves_only(review.plan) and "moves" or "changes"))
+            moves_only(review.plan) and "moves" or "changes")).spare = 2
     end
 end
 
 -- Adds the forecasts. With several servers they are for one of them, which is named. must_be_seen: before it is sent.
 local function add_effects(sheet, review, model, forecasts, must_be_seen)
-    local last
+    local last, is_said = nil, {} -- a warning may be of several steps
     for _, sentences in ipairs(forecasts) do
         for _, sentence in ipairs(sentences) do
             local label = sentence.label
-            if label ~= "undo" and label ~= "step" then -- others add them
+            if label ~= "undo" and label ~= "step" and not is_said[sentence.text] then -- others add undo and steps
+                is_said[sentence.text] = true
                 local name = review.is_for_marked and label == "expects" and model.server .. ": " or ""
                 local style = health.style(sentence.tone, cells.DIALOG)
                 local text = name .. sentence.text
@@ -331,7 +332,7 @@ local function add_effects(sheet, review, model, forecasts, must_be_seen)
     local one = #review.plan == 1 and review.kind == "change" and review.plan[1].name
     local entry = one and explain.entry(change.term(one))
     if entry then
-        add(sheet, "what", cells.DIALOG, entry.meaning).is_spare = true
+        add(sheet, "what", cells.DIALOG, entry.meaning).spare = 1
     end
 end
 
@@ -348,7 +349,7 @@ local function add_undo(sheet, frame, review, forecasts)
                 review.terms.minutes))
     end
     add(sheet, "log", cells.DIALOG, frame.audit_path ~= "" and frame.audit_path or "none: --audit-log names one")
-        .is_spare = true
+        .spare = 1
 end
 
 -- The forecast of each change; moves of pages have one together.
@@ -392,10 +393,10 @@ local function rows_of(line, width)
 end
 
 -- The rows of a sheet in its box.
-local function height_of(sheet, width, is_compact)
+local function height_of(sheet, width, spared)
     local rows = 3
     for _, line in ipairs(sheet) do
-        rows = rows + (is_compact and line.is_spare and 0 or rows_of(line, width - 4))
+        rows = rows + ((line.spare or math.huge) <= spared and 0 or rows_of(line, width - 4))
     end
     return rows
 end
@@ -403,7 +404,8 @@ end
 -- True if all that must be seen is seen.
 local function draw_field(grid, y, area, line)
     grid:text(y, area.x, cells.DIALOG, (line.is_current and "▶ " or "  ") .. line.label)
-    local x = grid:text(y, area.x + LABEL_WIDTH - 1, cells.STRONG | (line.is_current and cells.SELECTED or 0),
+    local x = area.x + (line.width or LABEL_WIDTH) - 1
+    x = grid:text(y, x, cells.STRONG | (line.is_current and cells.SELECTED or 0),
         ("[%4s]"):format(line.value)) + 2
     local room = area.x + area.width - x
     grid:text_fit(y, x, room, cells.DIALOG, line.text)
@@ -412,10 +414,10 @@ end
 
 -- Draws the sheet from the top, without the last row, as far as there is room. Returns how many rows what must be seen
 -- lacks, and whether a row is too narrow for it.
-local function draw_sheet(grid, area, sheet, is_compact)
+local function draw_sheet(grid, area, sheet, spared)
     local y, y_end, lacking_rows, is_narrow = area.y, area.y + area.height - 1, 0, false
     for _, line in ipairs(sheet) do
-        if not (is_compact and line.is_spare) then
+        if (line.spare or math.huge) > spared then
             local room = y_end - y
             if line.needed then
                 local rows = line.value and 1 or cells.rows_of(line.needed, area.width - LABEL_WIDTH)
@@ -480,15 +482,18 @@ function M.draw(frame, ui, grid)
     if frame.live.now then
         sheet, why, is_of_values = sheet_of(frame, ui)
     end
-    local is_compact = height_of(sheet, width) > most
-    local height = frame.live.now and math.min(height_of(sheet, width, is_compact), most) or most
+    local spared = 0 -- lines with at most this `spare` are left out
+    while spared < 2 and height_of(sheet, width, spared) > most do
+        spared = spared + 1
+    end
+    local height = frame.live.now and math.min(height_of(sheet, width, spared), most) or most
     local box = cells.area((grid.height - height) // 2, (grid.width - width) // 2, height, width)
     grid:box(box, heading_of(frame, ui, width - 6))
     if not frame.live.now then
         return
     end
     local inside = cells.area(box.y + 1, box.x + 2, height - 2, width - 4)
-    local lacking_rows, is_narrow = draw_sheet(grid, inside, sheet, is_compact)
+    local lacking_rows, is_narrow = draw_sheet(grid, inside, sheet, spared)
     local verdict, style
     review.refusal, verdict, style = verdict_of(frame, review, lacking_rows, is_narrow, why, is_of_values)
     grid:text_fit(inside.y + inside.height - 1, inside.x + 2, inside.width - 2, style, verdict)
