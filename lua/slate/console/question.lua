@@ -114,10 +114,8 @@ end
 
 --- The memory in pages, of slate.facts.waste.total; {} if unknown.
 function M.waste(model)
-    return model.now and once(model, "waste", {}, function()
-        local rows = call(model, "slate.facts.waste", "classes", model.now)
-        return rows and (call(model, "slate.facts.waste", "total", model.now, rows)) or nil
-    end) or {}
+    local one = model.observer
+    return one and one.now == model.now and one.waste or {}
 end
 
 --- Why a curve tells nothing yet, a sentence; nil if it has enough sampled reads.

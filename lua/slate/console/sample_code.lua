@@ -3,15 +3,15 @@
 --- bytes a changed number, decoded by a few calls. slate.facts.record_change has the text of recordings, which has only
 --- letters.
 --
--- A text is five groups, by the form of their values: differences of 1, 2, 4 and 8 bytes, and new values of numbers
+-- A text is six groups, by the form of their values: differences of 1, 2, 3, 4 and 8 bytes, and new values of numbers
 -- that are not whole. A group is the count of its changes, how many numbers to go on to each (0: 255 without a change),
 -- and the values.
 local change = require "slate.facts.record_change"
 
 local M = {}
 
-local FORMS <const> = { "i1", "i2", "i4", "i8", "d" }
-local FLOATS <const>, FAR <const> = 5, 255
+local FORMS <const> = { "i1", "i2", "i3", "i4", "i8", "d" }
+local WHOLE <const>, FLOATS <const>, FAR <const> = 5, 6, 255
 local pack, rep, unpack, type_of = string.pack, string.rep, string.unpack, math.type
 
 local Code = {}
@@ -28,13 +28,11 @@ local function form_of(old, new)
     if type_of(old) ~= "integer" or type_of(new) ~= "integer" then
         return FLOATS, new
     end
-    local difference = new - old
-    if difference >= -0x80 and difference < 0x80 then
-        return 1, difference
-    elseif difference >= -0x8000 and difference < 0x8000 then
-        return 2, difference
+    local difference, form, most = new - old, 1, 0x80
+    while form < WHOLE and (difference < -most or difference >= most) do
+        form, most = form + 1, most << 8
     end
-    return difference >= -0x80000000 and difference < 0x80000000 and 3 or 4, difference
+    return form, difference
 end
 
 local function group_text(group, form)

@@ -56,13 +56,12 @@ end
 -- Begins a block with a snapshot.
 local function begin_block(tape, bare)
     local block, last = { first = tape.last + 1, bytes = 0 }, tape.blocks[#tape.blocks]
-    local whole = last and last.code:encode(tape.blank, bare)
+    local whole = last and last.code:encode(change.blank(last.code.layout), bare)
     if whole then
         block.code = last.code
     else
         block.code = sample_code.new(change.layout(bare))
-        tape.blank = change.blank(block.code.layout)
-        whole = block.code:encode(tape.blank, bare)
+        whole = block.code:encode(change.blank(block.code.layout), bare)
         grow(tape, block, layout_bytes(block.code.layout))
     end
     block.whole = whole

@@ -3,9 +3,9 @@
 --
 -- The moment shown is a model like the live one, fed from the tape with the samples before it, so views need not know
 -- that it is past. A step of one sample on costs one sample. While the screen is paused, `prepare` feeds another model
--- up to the moment, a few samples a turn of the loop, and keeps copies on its way: a step back begins at the nearest
--- copy. Any other step feeds a new model at once. Only the last samples are judged one by one, for judging costs most:
--- before, one in EVERY. Page moves are planned for the moment alone.
+-- up to a sample a little before, a few samples a turn of the loop, and keeps it: a step back begins with its copy. Any
+-- other step feeds a new model at once. Only the last samples are judged one by one, for judging costs most: before,
+-- one in EVERY. Page moves are planned for the moment alone.
 local model = require "slate.console.model"
 
 local M = {}
@@ -13,7 +13,7 @@ local M = {}
 -- Samples before the moment: for 100 s, and for the widest graph.
 M.LEAST, M.MOST = 110, 400
 
-local JUDGED <const>, EVERY <const>, KEPT_EVERY <const> = 20, 5, 4
+local JUDGED <const>, EVERY <const>, KEPT_EVERY <const> = 20, 5, 10
 local PREPARED_A_TURN <const> = 4 -- samples: a key waits for some ms
 local ONE_MOVE_S <const> = 10 -- pages that move within so many seconds are moved by one command
 local PAUSE_MOST_S <const>, PAUSE_LEAST_S <const>, END_PAUSE_S <const> = 5, 0.001, 1
@@ -130,17 +130,17 @@ function Timeline:tick(tape, now_s)
     return self.index ~= index
 end
 
--- The newest sample for which there is no copy near enough, among those to which a few steps back go; nil: none.
+-- The sample for which a model is to be kept, so that each of a few steps back finds one near enough; nil: none.
 local function missing(timeline, tape)
     local index, last = timeline.index, timeline.index
     if timeline.plays or timeline.judges_all or not timeline.shown then
         return nil
     end
-    for back = index - 1, math.max(index - JUDGED // 2, tape.first), -1 do
+    for back = index - 1, math.max(index - JUDGED, tape.first + KEPT_EVERY), -1 do
         if timeline.kept[back] then
             last = back
         elseif last - back > KEPT_EVERY then
-            return last - 1
+            return last - KEPT_EVERY
         end
     end
 end
@@ -169,26 +169,22 @@ local function feed(timeline, tape, way)
     end
 end
 
-local function copy_of(way)
-    return { model = way.model:copy(), index = way.index, depth = way.depth }
-end
-
--- Feeds so many samples to the model that makes copies.
+-- Feeds so many samples to the model that will be kept.
 local function go_ahead(timeline, tape, samples)
     local ahead = timeline.ahead
     for _ = 1, math.min(samples, ahead.to - ahead.index) do
         feed(timeline, tape, ahead)
-        if ahead.to - ahead.index < JUDGED and (ahead.index % KEPT_EVERY == 0 or ahead.index == ahead.to) then
-            timeline.kept[ahead.index] = copy_of(ahead)
-            timeline.kept[ahead.index + 2 * JUDGED] = nil
-        end
+    end
+    if ahead.index == ahead.to then
+        timeline.kept[ahead.to] = ahead
+        timeline.kept[ahead.to + 2 * KEPT_EVERY] = nil
     end
 end
 
--- Whether copies on the way to the moment, or a little beyond, are being made.
+-- Whether a model that will be kept is on its way to a sample near the moment.
 local function comes_near(timeline)
     local ahead = timeline.ahead
-    return ahead and ahead.index < ahead.to and math.abs(ahead.to - timeline.index) <= JUDGED // 2
+    return ahead and ahead.index < ahead.to and math.abs(ahead.to - timeline.index) <= JUDGED
 end
 
 --- Feeds some samples for the next steps back, if there is something to prepare.
@@ -200,11 +196,12 @@ function Timeline:prepare(tape, live)
     end
 end
 
+-- A copy of the nearest way before the moment.
 local function nearest_copy(timeline, depth)
     for index = timeline.index - 1, timeline.index - JUDGED, -1 do
         local way = timeline.kept[index]
         if way and way.depth >= depth then
-            return copy_of(way)
+            return { model = way.model:copy(), index = way.index, depth = way.depth }
         end
     end
 end

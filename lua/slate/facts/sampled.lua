@@ -367,9 +367,10 @@ function M.gain_at(curve, times)
     end
     local here = ratio_at(curve, shifts, curve.bytes)
     local there = ratio_at(curve, shifts, curve.bytes * times)
-    local by_sizes, by_model = M.error_at(curve, times), error_of_model(curve, curve.bytes * times, there)
-    local is_beyond = by_sizes and (times < curve.sizes[1][1] or times > curve.sizes[#curve.sizes][1])
-    return there - here, math.sqrt((by_sizes or by_model) ^ 2 + (is_beyond and by_model or 0) ^ 2), 1 - here
+    local by_sizes = M.error_at(curve, times)
+    local is_between = by_sizes and times >= curve.sizes[1][1] and times <= curve.sizes[#curve.sizes][1]
+    local by_model = is_between and 0 or error_of_model(curve, curve.bytes * times, there)
+    return there - here, math.sqrt((by_sizes or 0) ^ 2 + by_model ^ 2), 1 - here
 end
 
 --- Queries a server for its curve, of the whole cache or of one class. With `sizes`, curve.policy is their policy,

@@ -87,7 +87,7 @@ end
 
 --- A reply's text as a screen may show it: unprintable bytes are "?".
 function M.printable(text)
-    return (text:gsub("[^\r\n\x20-\x7e]", "?"))
+    return (text:gsub("[^\x20-\x7e\r\n]", "?"))
 end
 
 local function number_of(name, text)

@@ -219,7 +219,7 @@ end
 
 function CHECKS.waste(about, add)
     local waste = require "slate.facts.waste"
-    local total = waste.total(about.now, waste.classes(about.now))
+    local total = about.one.waste or waste.total(about.now, waste.classes(about.now))
     local fills = (about.general.evictions or 0) > 0
         or total.limit_bytes and (total.page_bytes or 0) > limits.waste_fills_from_ratio * total.limit_bytes
     if total.waste_ratio and total.waste_ratio > limits.waste_most_ratio and fills then

@@ -62,10 +62,11 @@ function M.connections(now)
         math.tointeger(now.general.max_connections) or math.tointeger((now.settings or {}).maxconns)
 end
 
--- By class, the share of its used chunks that no item needs; absent where pieces of long values may lie.
-local function slack_by_id(now)
+-- By class, the share of its used chunks that no item needs; absent where pieces of long values may lie. wasted: of
+-- slate.facts.waste.classes.
+local function slack_by_id(wasted)
     local by_id = {}
-    for _, row in ipairs(waste.classes(now)) do
+    for _, row in ipairs(wasted) do
         by_id[row.id] = ratio(row.slack_bytes, row.used_bytes)
     end
     return by_id
@@ -164,7 +165,7 @@ end
 
 --- True if a class holds whole pages of free chunks that no store fills ("idle" of its flags).
 function M.is_idle(row)
-    return table.concat(row.flags, " "):find("idle", 1, true) ~= nil
+    return row.flags[#row.flags] == "idle" -- it is the last one
 end
 
 --- The whole pages of all idle classes, and the ids of these classes as texts.
@@ -191,11 +192,12 @@ end
 -- slate.judge.starving, for callers with a series of snapshots; without one this pair of snapshots alone is judged.
 -- flags: "out_of_memory" (stores fail), "starving" (see slate.judge.starving), "gain_unsure" and "no_gain" (of
 -- the state), "idle" (holds whole pages of free chunks, does not fill them within a minute, and
--- evicts nothing).
+-- evicts nothing). Also returns the rows of slate.facts.waste.
 function M.classes(now, before, rates, judge)
     local earlier = before and not (rates and rates.reset) and snapshot.earlier_by_id(before, now) or {}
     local rates_by_id = rates and snapshot.by_id(rates) or {}
-    local rows, slack, filled = {}, slack_by_id(now), {}
+    local wasted = waste.classes(now)
+    local rows, slack, filled = {}, slack_by_id(wasted), {}
     for i, class in ipairs(now.classes) do
         rows[i] = class_row(class, earlier[class.id], rates_by_id[class.id] or {}, now.slated ~= nil)
         rows[i].slack_ratio = slack[class.id]
@@ -211,7 +213,7 @@ function M.classes(now, before, rates, judge)
             by_hits = M.automove_mode(now) == "utility" and now.slated ~= nil })
     end
     add_flags(rows)
-    return rows
+    return rows, wasted
 end
 
 -- The flags of a class whose items live short lives, in words.
@@ -248,10 +250,10 @@ Observer.__index = Observer
 Observer.__name = "slate.judge.view.observer"
 
 --- An observer without snapshots. Its fields after observe(): now, before and rates (nil at first), rows (of
--- `classes`), reports_classes (of slate.facts.snapshot), knows_starving, youngest_s (of slate.judge.starving), over (of
--- slate.judge.starving.held_over; may be nil), judge (of slate.judge.starving), past and recent (of
--- slate.judge.verdict), incidents (of slate.judge.incident) and news (its sentences on the last snapshot),
--- automove (the mode in words; "" if the server does not report it); curves (for slate.judge.page_plan) and
+-- `classes`), waste (of slate.facts.waste.total), reports_classes (of slate.facts.snapshot), knows_starving, youngest_s
+-- (of slate.judge.starving), over (of slate.judge.starving.held_over; may be nil), judge (of slate.judge.starving),
+-- past and recent (of slate.judge.verdict), incidents (of slate.judge.incident) and news (its sentences on the last
+-- snapshot), automove (the mode in words; "" if the server does not report it); curves (for slate.judge.page_plan) and
 -- judged_moves (of slate.facts.audit) are nil until a caller sets them.
 function M.observer()
     return setmetatable({ judge = starving.judge(), past = verdict.past(),
@@ -274,7 +276,9 @@ function Observer:observe(now, is_unplanned)
     self.recent:add(now)
     self.news = self.incidents:add(now)
     self.now, self.before, self.rates = now, before, rates
-    self.rows = M.classes(now, before, rates, self.judge)
+    local wasted
+    self.rows, wasted = M.classes(now, before, rates, self.judge)
+    self.waste = waste.total(now, wasted)
     if not is_unplanned then
         self:plan()
     end
