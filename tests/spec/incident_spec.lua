@@ -220,6 +220,26 @@ describe("incidents", function()
         end
     end)
 
+    it("are a fall of items by moves of pages, whoever made them: a note, unless hits fall with it", function()
+        for severity, ratio in pairs({ note = 0.77, warning = 0.3 }) do
+            local one, observer = server(changed(with({ items = 60000, ratio = ratio, evicted = 30000 }), 2000, 0.77)),
+                view.observer()
+            for t = 0, 105 do
+                local now, moved = one:sample(), t >= 100 and 8 or 0
+                now.classes = { snapshots.full(12 - moved, 0), snapshots.full(4 + moved, 0) }
+                now.classes[1].id, now.classes[1].number = 4, (12 - moved) * 5000
+                now.classes[1].chunks_per_page = 5000
+                now.classes[2].id, now.general.slabs_moved = 20, moved
+                observer:observe(now)
+            end
+            local found = {}
+            for _, finding in ipairs(doctor.findings(attention.known_of(observer))) do found[finding.name] = finding end
+            assert.equal(severity, found.items_fell.severity)
+            assert.matches("^items fell from %d+K? to 60000: moves of 8 pages dropped them", found.items_fell.what)
+            assert.matches("slatectl undo takes the moves back$", found.items_fell.todo)
+        end
+    end)
+
     it("are a stall of nine seconds, but not a pause of the program that records", function()
         local function paused(rate, ...)
             return changed(function(state, since_s)

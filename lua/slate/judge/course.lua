@@ -4,7 +4,7 @@
 -- (slate.judge.thresholds, incident_*). Pure; no I/O.
 --
 -- A step is { time_s (its end), seconds, and as far as they are known: gets, hits, requests, evictions (in the step),
--- items, uptime_s (at its end), is_stall }.
+-- moved_pages and moved_items (that classes lost by moves of pages), items, uptime_s (at its end), is_stall }.
 local limits = require "slate.judge.thresholds"
 
 local M = {}
@@ -57,13 +57,13 @@ function Course:lately(count)
     return together(self.steps, math.max(1, #self.steps - (count or math.huge) + 1), #self.steps)
 end
 
---- The evictions of the steps since a time.
-function Course:evictions_since(time_s)
-    local evictions = 0
+--- The sum of a figure over the steps since a time.
+function Course:sum_since(name, time_s)
+    local sum = 0
     for _, step in ipairs(self.steps) do
-        evictions = evictions + (step.time_s > time_s and step.evictions or 0)
+        sum = sum + (step.time_s > time_s and step[name] or 0)
     end
-    return evictions
+    return sum
 end
 
 -- The number of the first of the last steps, less the `skipped` last ones, that are course_lately_s long.

@@ -56,8 +56,9 @@ for name, term in pairs({ restart = "uptime", flush = false, stall = false, item
         local is_own = one and is_by_own_sizes(about, one)
         if one then
             local what = ("%s, %s ago"):format(incident_words.what(one), units.age(about.now.time_s - one.to_s))
-            add(is_own and "note" or "warning", what, is_own and "nothing: slated fits its chunk sizes to the items by "
-                .. "itself (slab_geometry_auto); slatectl geometry shows it" or incident_words.todo(one), term or nil)
+            add((is_own or one.moved_pages and not one.hits_is) and "note" or "warning", what,
+                is_own and "nothing: slated fits its chunk sizes to the items by itself (slab_geometry_auto); slatectl "
+                .. "geometry shows it" or incident_words.todo(one), term or nil)
         end
     end
 end

@@ -12,8 +12,8 @@
 -- An incident is { name, from_s, to_s (times of snapshots), is_open, and as far as they are known: was, is (items, the
 -- hit ratio, or requests a second), stalled_s, hits_was, hits_is (the hit ratio before it and its lowest after),
 -- requests_was, requests_is (requests a second, if they fell after it), cost_hits (hits that would have come without),
--- cut = { was, is } (the memory limit in bytes, if it fell at that time), evicted (items that fell by so many
--- evictions, most of the fall) }.
+-- cut = { was, is } (the memory limit in bytes, if it fell at that time); if most items fell by that: moved_pages (so
+-- many pages moved), else evicted (so many evictions) }.
 local course = require "slate.judge.course"
 local limits = require "slate.judge.thresholds"
 local snapshot = require "slate.facts.snapshot"
@@ -86,9 +86,16 @@ end
 
 local function begin_fall(self, name, from_s, usual, was, is)
     local cut = name ~= "traffic" and self.cut and from_s - self.cut.time_s <= limits.lately_s and self.cut or nil
-    local evicted = name == "items_fell" and not cut and self.course:evictions_since(from_s) or 0
-    begin(self, name, from_s, self.course.last.time_s, usual, { was = was, is = is, cut = cut,
-        evicted = evicted >= (was - is) / 2 and evicted or nil, hits_is = name == "hits_fell" and is or nil })
+    local figures = { was = was, is = is, cut = cut, hits_is = name == "hits_fell" and is or nil }
+    if name == "items_fell" and not cut then
+        local evicted = self.course:sum_since("evictions", from_s)
+        if self.course:sum_since("moved_items", from_s) >= (was - is) / 2 then
+            figures.moved_pages = self.course:sum_since("moved_pages", from_s)
+        else
+            figures.evicted = evicted >= (was - is) / 2 and evicted or nil
+        end
+    end
+    begin(self, name, from_s, self.course.last.time_s, usual, figures)
 end
 
 -- Notes that requests fell after an incident, which is the cause.
@@ -197,6 +204,7 @@ end
 
 local function forget(self, start)
     self.course, self.begins_s, self.start, self.cut = course.new(), {}, start, nil
+    self.moved_pages, self.moved_items = 0, 0
     for _, one in ipairs(self.list) do
         one.is_open = false
     end
@@ -233,10 +241,28 @@ local function went_back(from, to)
     return false
 end
 
+-- Adds the pages that moves took from classes since the last snapshot, and the items that these classes lost with them.
+local function add_moves(self, now)
+    if (growth(self.now.general, now.general, "slabs_moved") or 0) == 0 then
+        return
+    end
+    local earlier = snapshot.earlier_by_id(self.now, now)
+    for _, class in ipairs(now.classes) do
+        local was = earlier[class.id] or {}
+        local pages = (was.total_pages or 0) - (class.total_pages or 0)
+        if pages > 0 then
+            self.moved_pages = self.moved_pages + pages
+            self.moved_items = self.moved_items + math.max(0, math.min((was.number or 0) - (class.number or 0),
+                pages * (class.chunks_per_page or 0)))
+        end
+    end
+end
+
 -- Adds the step that a sample ends, and judges it.
 local function add_step(self, from, sample)
     local step = { time_s = sample.time_s, seconds = sample.time_s - from.time_s, items = sample.items,
-        uptime_s = sample.uptime_s }
+        uptime_s = sample.uptime_s, moved_pages = self.moved_pages, moved_items = self.moved_items }
+    self.moved_pages, self.moved_items = 0, 0
     for _, name in ipairs({ "gets", "hits", "requests", "evictions" }) do
         step[name] = growth(from, sample, name)
     end
@@ -266,6 +292,7 @@ function Incidents:add(now)
         self.from = sample
     else
         find_flush(self, last, sample)
+        add_moves(self, now)
         if (sample.limit_bytes or math.huge) < (last.limit_bytes or 0) then
             self.cut = { time_s = sample.time_s, was = last.limit_bytes, is = sample.limit_bytes }
         end

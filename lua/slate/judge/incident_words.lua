@@ -32,8 +32,9 @@ local TITLES <const> = {
     stall = function(one) return ("the server answered no request for %s"):format(units.age(one.stalled_s)) end,
     hits_fell = function(one) return fall_of_hits(one.was, one.is) .. by_cut(one) end,
     items_fell = function(one)
-        return ("items fell from %s to %s%s"):format(units.count(one.was), units.count(one.is),
-            one.evicted and ": the server evicted them" or by_cut(one))
+        return ("items fell from %s to %s%s"):format(units.count(one.was), units.count(one.is), one.moved_pages
+            and (": moves of %s dropped them"):format(units.plural(one.moved_pages, "page"))
+            or one.evicted and ": the server evicted them" or by_cut(one))
     end,
     traffic = function(one)
         return one.is == 0 and ("clients sent no requests any more, %s a second before"):format(units.rate(one.was))
@@ -48,6 +49,7 @@ local TODOS <const> = {
     stall = "look at the machine at that time: swapping, a paused container or virtual machine, a full processor",
     hits_fell = "see what changed at that time: slatectl audit, deployments, the keys of clients",
     items_fell = "items were deleted, or expired at one time: spread the times to live",
+    moved = "nothing, unless hits fell: slatectl undo takes the moves back",
     evicted = "less memory, or other chunk sizes: slatectl settings, slatectl geometry",
     traffic = "look for clients that went away: slatectl conns",
 }
@@ -95,7 +97,8 @@ local MIB <const> = 1 << 20
 --- What to do about an incident.
 function M.todo(one)
     return one.cut and ("take the memory back if its hits are missed: slatectl set maxbytes=%d"):format(
-        math.ceil(one.cut.was / MIB)) or one.evicted and TODOS.evicted or TODOS[one.name]
+        math.ceil(one.cut.was / MIB)) or one.moved_pages and TODOS.moved or one.evicted and TODOS.evicted
+        or TODOS[one.name]
 end
 
 return M
