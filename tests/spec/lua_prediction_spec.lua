@@ -47,13 +47,13 @@ describe("the review of a move of pages", function()
 
     it("warns of a source that starves, too, by the mean that its row of the class table has", function()
         local one = watched({ age = 600 }, 400, { donor_evicts = 500 })
-        assert.equal("class 3 starves, too: it evicts 500 items a second, as many as the class that gets the pages, "
-            .. "or more", told(one, { from = 3, to = 5, pages = 1 }, "WARNING"))
+        assert.equal("class 3 starves, too: it evicts 500 items a second, class 5 400",
+            told(one, { from = 3, to = 5, pages = 1 }, "WARNING"))
         assert.equal("class 3 evicts too, 100 items a second: it will evict more",
             told(watched({ age = 600 }, 400, { donor_evicts = 100 }), { from = 3, to = 5, pages = 1 }, "WARNING"))
         assert.equal("class 3 would starve: it keeps its items 5s, class 5 10s",
             told(watched({ age = 5 }, 400), { from = 3, to = 5, pages = 1 }, "WARNING"))
-        assert.equal("class 3 is left with one page: it will evict nearly all it has",
+        assert.equal("class 3 is left with one page: it evicts nearly all it has",
             told(watched({ age = 600 }, 400), { from = 3, to = 5, pages = 3 }, "WARNING"))
     end)
 
@@ -197,12 +197,12 @@ describe("the review of a move of pages", function()
     it("has a sentence for each of several moves, and one for the items that a class loses by all", function()
         local one, texts = watched({ age = 600 }, 400), {}
         for _, sentence in ipairs(prediction.change(one, { changes = { { from = 3, to = 5, pages = 1 },
-            { from = 3, to = 5, pages = 2 } } })) do
+            { from = 3, to = 5, pages = 2 }, { from = 3, to = 0, pages = 1 } } })) do
             texts[sentence.label] = texts[sentence.label] or {}
             table.insert(texts[sentence.label], sentence.text)
         end
-        assert.same({ 2, 1 }, { #texts.step, #texts["may lose"] })
-        assert.same({ "class 3 is left with one page: it will evict nearly all it has" }, texts.WARNING)
+        assert.same({ 3, 1 }, { #texts.step, #texts["may lose"] })
+        assert.same({ "class 3 is left with one page: it evicts nearly all it has" }, texts.WARNING)
     end)
 end)
 

@@ -118,7 +118,7 @@ for _, kind in ipairs(server.both()) do
             end
             local all_but_one = fill.pages_of(ctl.client, 12) - 1
             local out = ctl.succeed(("move 12 5 %d --dry-run --interval 50ms"):format(all_but_one))
-            assert.truthy(out:find("\ncaution: class 12 is left with one page: it will evict nearly all it has\n"
+            assert.truthy(out:find("\ncaution: class 12 is left with one page: it evicts nearly all it has\n"
                 .. "fewer than 1000 reads were seen: too few for a prediction\nnothing was sent\n", 1, true), out)
         end)
 

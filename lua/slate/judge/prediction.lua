@@ -35,10 +35,10 @@ local function against_giving(from, to, pages)
     local costs_items = (from.free_pages or 0) // 1 < pages
     local own_s, its_s = starving.lived_s(from), to and starving.lived_s(to)
     if costs_items and pages + 1 >= (from.pages or 0) then
-        return ("class %d is left with one page: it will evict nearly all it has"):format(from.id)
+        return ("class %d is left with one page: it evicts nearly all it has"):format(from.id)
     elseif evicts > 0 and evicts >= receiver then
         return ("class %d starves, too: it evicts %s items a second, %s"):format(from.id, units.rate(evicts),
-            to and "as many as the class that gets the pages, or more" or "and the pool needs nothing")
+            to and ("class %d %s"):format(to.id, units.rate(receiver)) or "and the pool needs nothing")
     elseif costs_items and own_s and its_s and own_s < its_s then
         return ("class %d would starve: it keeps its items %s, class %d %s"):format(from.id, units.age(own_s), to.id,
             units.age(its_s))
@@ -100,20 +100,23 @@ end
 
 local function of_moves(add, one, replies, moves)
     local made, each = M.of_moves(one, replies.curves, moves)
-    local cautions, given = 0, {}
+    local cautions, given = {}, {}
     for i, move in ipairs(moves) do
         given[move.from] = (given[move.from] or 0) + move.pages
-        local caution = M.caution(one, { from = move.from, to = move.to, pages = given[move.from] })
-        add("WARNING", caution, "bad")
-        cautions = cautions + (caution and 1 or 0)
+        cautions[move.from] = M.caution(one, { from = move.from, to = move.to, pages = given[move.from] })
+            or cautions[move.from]
         add("step", #moves > 1 and (made and verdict.points_words(each[i]) or "-"))
     end
-    add("WARNING", cautions == 0 and made and verdict.promise(made) == "loss"
+    local donors = donors_of(moves)
+    for _, donor in ipairs(donors) do -- a class that gives more than once has one sentence, on all its pages
+        add("WARNING", cautions[donor.from], "bad")
+    end
+    add("WARNING", not next(cautions) and made and verdict.promise(made) == "loss"
         and "it is predicted to cost more hits than it brings", "bad")
     local mode = view.automove_mode(one.now)
     add("automove", mode and mode ~= "off" and "is on and may take the pages back (t changes it)", "warn")
     add("expects", made and verdict.prediction_words(made) or each)
-    for _, donor in ipairs(donors_of(moves)) do
+    for _, donor in ipairs(donors) do
         add("may lose", losses(one, donor))
     end
     add("undo", "u moves the pages back, but not the items that were lost")
@@ -208,7 +211,7 @@ function SETTINGS.geometry(add, _, replies)
     add("undo", "u reverts to the sizes before; items evicted on the way are gone")
 end
 
---- Sentences on a change: a list of { label = "WARNING" | "step" | "automove" | "expects" | "may lose" | "undo", text,
+--- Sentences on a change: a list of { label = "step" | "WARNING" | "automove" | "expects" | "may lose" | "undo", text,
 -- tone = "bad" | "warn" | nil }, in this order; each of several moves has a "step": the points of hits that it brings.
 -- one: of slate.judge.view; replies: as texts (curve, whatif), outlook (the
 -- server's prediction for other chunk sizes), curves (of the classes of moves by id, as lists of { bytes, hit_ratio };
