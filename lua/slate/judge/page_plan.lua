@@ -268,14 +268,6 @@ local function move_to(self, to)
     return move
 end
 
-local function rows_in_need(one)
-    local rows = {}
-    for _, row in ipairs(one.rows or {}) do
-        rows[#rows + 1] = is_in_need(row) and row or nil
-    end
-    return rows
-end
-
 -- Sorts rows in need in the order in which they get pages: those that refuse stores, then by the hits that a page
 -- brings, else by evictions.
 local function sort_needs(self, rows)
@@ -325,7 +317,7 @@ local function sum_of(plan)
 end
 
 local function make(one, curves, earlier)
-    local rows = rows_in_need(one)
+    local rows = starving.in_order(one.rows, is_in_need)
     local plan = { now = one.now, curves = curves, earlier = earlier, advised = {}, stuck = {} }
     local self = rows[1] and state_of(one, curves, earlier) -- the figures of ten seconds cost more than all else
     for _, row in ipairs(self and sort_needs(self, rows) or {}) do
