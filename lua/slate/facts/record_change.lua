@@ -90,7 +90,7 @@ local HEAD <const> = { "server", "version", "slated", "role", "store" }
 local function part_fits(kinds, count, part)
     for key, value in next, part do
         local kind = kinds[key]
-        if kind ~= (type(value) == "number" and NUMBER or value) then
+        if kind ~= value and not (kind == NUMBER and type_of(value)) then
             return false
         end
         count = count - 1

@@ -157,8 +157,8 @@ end
 --- Plain groups in which all values are counts, sizes and limits, or texts of known names. Other values, and negative
 -- numbers, are absent, as if the server had not reported them.
 function M.figures(lines)
-    local figures = {}
-    for name, value in pairs(M.flat(lines)) do
+    local figures = M.flat(lines)
+    for name, value in next, figures do
         figures[name] = (is_count(value) or TEXT[name] and type(value) == "string") and value or nil
     end
     return figures
@@ -232,6 +232,7 @@ end
 -- line begins; lines with other values, as -1 for an unknown one, are left out. Returns where the last line ended.
 local function add_classes(classes, text, pattern)
     local last_id, class, rest_at
+    local tonumber <const> = tonumber
     for id, name, digits, at in text:gmatch(pattern) do
         class = id == last_id and class or class_of(classes, id)
         last_id, rest_at = id, at
