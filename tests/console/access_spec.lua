@@ -30,7 +30,9 @@ describe("slatetop and roles", function()
     screen:wait("ROLE read")
     screen:go({ "t", "Enter" }, "ROLE read: nothing can be sent", "S",
       "ROLE read, and changes need admin: nothing was sent",
-      { "Escape", "4" }, "ROLE read: nothing can be sent")
+      { "Escape", "4" }, "ROLE read: nothing can be sent",
+      "9", "needs the role admin; this user's role is read")
+    screen:step(1000)
     assert.equal("0", server:setting("slab_automove"))
     assert.truthy(server:ask("stats slated\r\n"):find("role_refusals 0\r\n", 1, true), "nothing was tried")
   end)

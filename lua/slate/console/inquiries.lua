@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Requests to a server that slatetop sends only while a view shows their answers. A view names its inquiries; they are
 --- sent with every refresh, and at once when one is new. Most are slated's alone.
+local server = require "slate.console.server"
+
 local M = {}
 
 --- The inquiries, by their order in a refresh: { name, command (nil: the answer comes with a refresh, or the session
--- makes the line), of = "all" | "slated" | "tracked" (memcached with -o track_sizes) }. To add one: a row here, and a
--- parser in slate.console.answers.
+-- makes the line), of = "all" | "slated" | "tracked" (memcached with -o track_sizes), is_for_admin (slated refuses it
+-- to other roles, and counts that) }. To add one: a row here, and a parser in slate.console.answers.
 M.LIST = {
     { name = "class", of = "all" }, -- every statistic of one class
     { name = "settings", of = "all" }, -- with every refresh, not now and then
@@ -22,9 +24,9 @@ M.LIST = {
     { name = "class_curves", of = "slated" }, -- some classes a refresh, in turn
     { name = "whatif", command = "stats whatif", of = "slated" },
     { name = "memory", command = "stats memory", of = "slated" },
-    { name = "hotkeys", command = "stats hotkeys 64", of = "slated" },
+    { name = "hotkeys", command = "stats hotkeys 64", of = "slated", is_for_admin = true },
     { name = "item", of = "all" }, -- one key's data, by `me`
-    { name = "predictions", of = "slated" }, -- for orders of chunk sizes: "slabs geometry ... dry"
+    { name = "predictions", of = "slated", is_for_admin = true }, -- for orders of chunk sizes: "slabs geometry ... dry"
 }
 
 M.BY_NAME = {}
@@ -45,6 +47,8 @@ function M.why_not(name, now)
         return "nothing is known about the server yet"
     elseif of == "slated" and not now.slated then
         return STOCK[name] or "needs slated: memcached does not report this"
+    elseif M.BY_NAME[name].is_for_admin and not server.may_change(now) then
+        return "needs the role admin; this user's role is " .. now.role
     elseif of == "tracked" and now.slated then
         return "slated has stats sizehist instead"
     elseif of == "tracked" and (now.settings or {}).track_sizes ~= true then
