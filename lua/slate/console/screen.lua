@@ -200,8 +200,8 @@ local function draw_line(frame, ui, grid)
     elseif frame.past then
         require("slate.console.scrubber").draw(frame, grid)
     elseif frame.paused_s then
-        grid:text_fit(grid.height - 2, 0, grid.width, cells.WARN, ("Fleet shows now; servers open paused at %s, "
-            .. "and . takes them back to now"):format(figure.clock(frame.paused_s)))
+        grid:text_fit(grid.height - 2, 0, grid.width, cells.WARN,
+            ("Fleet shows now; servers stay paused at %s, . ends it"):format(figure.clock(frame.paused_s)))
     elseif frame.model.link == "down" and (frame.model.now or view_list.current(ui).scope ~= "overview") then
         grid:text_fit(grid.height - 2, 0, grid.width, cells.BAD,
             (frame.is_replay and "" or "C connects now; ") .. frame.model.link_note)

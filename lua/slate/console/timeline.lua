@@ -23,8 +23,9 @@ Timeline.__index = Timeline
 Timeline.__name = "slate.console.timeline"
 
 --- A timeline that is live. judges_all: every sample is judged, for a caller that need not be quick. Fields: is_past
--- (the screen shows sample `index`; else the newest), wall_s (the time of day of this sample), plays (steps by itself,
--- at the pace of the samples; due_s: the time of the next step).
+-- (the screen shows sample `index`; else the newest), wall_s (the time of day of this sample), sought_s (that which was
+-- sought, after which the sample comes last; nil: none was), plays (steps by itself, at the pace of the samples; due_s:
+-- the time of the next step).
 function M.new(judges_all)
     return setmetatable({ is_past = false, plays = false, judges_all = judges_all, kept = {} }, Timeline)
 end
@@ -32,11 +33,14 @@ end
 --- Goes back to live; forgets the moment.
 function Timeline:go_live()
     self.is_past, self.plays, self.shown, self.ahead, self.held_index, self.kept = false, false, nil, nil, nil, {}
+    self.sought_s = nil
 end
 
 -- Goes to a sample, within the tape.
 local function go_to(timeline, tape, index)
+    local was = timeline.index
     timeline.index = math.max(math.min(index, tape.last), tape.first)
+    timeline.sought_s = timeline.index == was and timeline.sought_s or nil
     timeline.wall_s = tape:wall_s(timeline.index)
 end
 
@@ -62,6 +66,7 @@ function Timeline:seek(tape, wall_s)
     self:hold(tape)
     if self.is_past then
         go_to(self, tape, tape:find(wall_s))
+        self.sought_s = math.abs(wall_s) < math.huge and wall_s or nil
     end
 end
 
