@@ -34,6 +34,17 @@ describe("recording", function()
         assert.same(make(3, { [1] = { total_pages = 3 } }), list[3])
     end)
 
+    it("has snapshots of one moment in the order of its lines", function()
+        local writer = assert(record.create(path))
+        for pages = 1, 30 do
+            assert(writer:append(make(7, { [1] = { total_pages = pages } })))
+        end
+        writer:close()
+        for pages, one in ipairs((record.load(path))) do
+            assert.equal(pages, one.classes[1].total_pages)
+        end
+    end)
+
     it("stays readable wherever its last line is cut off", function()
         write_some(1, 3)
         local text = server.read_file(path)

@@ -157,7 +157,7 @@ function Context:recordings(paths)
         end
         table.move(list, 1, #list, #all + 1, all)
     end
-    table.sort(all, function(a, b) return a.time_s < b.time_s end)
+    record.sort(all)
     return all
 end
 

@@ -100,6 +100,17 @@ local function hold_settings(list)
     end
 end
 
+--- Sorts a list of snapshots by time; those of one moment stay in their order.
+function M.sort(list)
+    local places = {}
+    for place, one in ipairs(list) do
+        places[one] = place
+    end
+    table.sort(list, function(a, b)
+        return a.time_s < b.time_s or a.time_s == b.time_s and places[a] < places[b]
+    end)
+end
+
 --- Reads a recording from a handle. Each snapshot gets the settings of its time. Returns the list of snapshots, the
 -- number of skipped lines, and the problem of the first of these (nil if none); or nil and a message if no line is a
 -- snapshot.
@@ -123,7 +134,7 @@ function M.read(handle, name)
     if #list == 0 then
         return nil, chain:why_none(name, first_problem or "it is empty")
     end
-    table.sort(list, function(a, b) return a.time_s < b.time_s end)
+    M.sort(list)
     hold_settings(list)
     return list, skipped, first_problem
 end

@@ -3,6 +3,7 @@
 local html = require "slate.chart.html"
 local history = require "slate.judge.history"
 local panels = require "slate.chart.html_panels"
+local record = require "slate.facts.record"
 local settings = require "slate.facts.settings"
 local units = require "slate.base.units"
 
@@ -288,7 +289,7 @@ local function all_snapshots(stories)
             all[#all + 1] = one
         end
     end
-    table.sort(all, function(a, b) return a.time_s < b.time_s end)
+    record.sort(all)
     return all
 end
 
