@@ -144,7 +144,21 @@ describe("the review of a move of pages", function()
         seen.curve = nil
         filled = policy_curve.gain(seen, 1)
         seen.evicted_per_s = 1e9
-        nearly(filled, 0.5 * policy_curve.gain(seen, 1))
+        nearly(filled, (policy_curve.gain(seen, 0.5)))
+    end)
+
+    it("never gains less by more pages, though only some of these are filled in time", function()
+        local seen = verdict.figures_seen(read(12, "0.1.0")).by_id[5]
+        seen.evicted_per_s = seen.chunks_per_page / 9
+        for _, own in ipairs({ false, curve(500, function(pages) return math.min(1, 3 / 28 * pages) end) }) do
+            seen.curve = own or nil
+            local won, least, most = policy_curve.gain(seen, 1)
+            for pages = 2, 16 do
+                local more_won, more_least, more_most = policy_curve.gain(seen, pages)
+                assert.is_true(more_won >= won and more_least >= least and more_most >= most, pages)
+                won, least, most = more_won, more_least, more_most
+            end
+        end
     end)
 
     it("expects of a class without a curve a gain between a tenth and the slope of the whole cache's", function()

@@ -235,19 +235,16 @@ function M.gain(class, pages)
     if class.evicted_per_s == 0 or class.get_hits_per_s == 0 or pages <= 0 then
         return 0, 0, 0 -- the class does not fill the pages that it has, or is not read
     end
-    local cases, filled = has_curve(class) and {}, 0
+    local cases, filled = {}, 0
     for second = JUDGED_FROM_S, JUDGED_TO_S - 1 do
         local more = min(pages, class.evicted_per_s * (second + 0.5) / max(class.chunks_per_page, 1))
-        filled = filled + more / pages / (JUDGED_TO_S - JUDGED_FROM_S)
-        if cases then
-            cases[#cases + 1] = { held, held + more }
-        end
+        cases[#cases + 1] = { held, held + more }
+        filled = filled + more / (JUDGED_TO_S - JUDGED_FROM_S)
     end
-    if cases then
+    if has_curve(class) then
         return hits_by_curve(class, cases, class.misses_per_s)
     end
-    local won, least, most = hits_by_slopes(class, held, held + pages, class.misses_per_s)
-    return won * filled, least * filled, most * filled
+    return hits_by_slopes(class, held, held + filled, class.misses_per_s)
 end
 
 --- The hits a second that a class loses by `pages` less, and the least and the most loss: entirely free pages cost
