@@ -14,7 +14,6 @@ local M = {}
 M.LEAST, M.MOST = 110, 400
 
 local JUDGED <const>, EVERY <const>, KEPT_EVERY <const> = 20, 5, 10
-local PREPARED_A_TURN <const> = 4 -- samples: a key waits for some ms
 local ONE_MOVE_S <const> = 10 -- pages that move within so many seconds are moved by one command
 local PAUSE_MOST_S <const>, PAUSE_LEAST_S <const>, END_PAUSE_S <const> = 5, 0.001, 1
 
@@ -197,7 +196,7 @@ function Timeline:prepare(tape, live)
     local to = missing(self, tape)
     if to then
         self.ahead = comes_near(self) and self.ahead or begin_way(tape, live, to, self.shown.depth)
-        go_ahead(self, tape, PREPARED_A_TURN)
+        go_ahead(self, tape, (self.shown.depth + JUDGED) // (KEPT_EVERY - 1) + 1) -- it is there when steps need it
     end
 end
 
