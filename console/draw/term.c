@@ -26,7 +26,7 @@
 
 static struct {
     bool is_open, is_ascii, has_colour, has_mouse;
-    bool is_light; /* the background: the theme default then has the colours of light */
+    bool is_light; /* the background */
     unsigned theme;
     uint64_t background_until_ms; /* the terminal may tell its background till then; 0: not asked */
     int tty_fd;   /* the terminal, while standard output is redirected */
@@ -112,13 +112,12 @@ static const attr_t mono_attributes[STYLE_COUNT] = {
 
 bool term_set_theme(unsigned theme) {
     bool has_colour = term.has_colour && theme < DRESS_COUNT;
-    unsigned dressed = theme == DRESS_DEFAULT && term.is_light ? DRESS_LIGHT : theme;
     term.theme = theme;
     for (int style = 0; style < STYLE_COUNT; style++) {
         term.pairs[style] = 0;
         term.attributes[style] = mono_attributes[style];
         if (has_colour) {
-            const struct dress *dress = &dresses[dressed][style];
+            const struct dress *dress = &dress_of(theme, term.is_light)[style];
             bool is_rich = COLORS >= 256;
             short foreground = is_rich ? dress->foreground.of_256 : dress->foreground.of_8;
             short background = is_rich ? dress->background.of_256 : dress->background.of_8;

@@ -47,22 +47,29 @@ static double contrast_of(const struct dress *dress, bool is_rich, unsigned grou
     return contrast(rgb_of(foreground), background < 0 ? ground : rgb_of(background));
 }
 
-static void check_theme(unsigned theme, unsigned ground) {
+static void check_theme(unsigned theme, bool is_on_white) {
+    unsigned ground = is_on_white ? 0xffffff : 0;
     for (int style = 0; style < STYLE_COUNT; style++) {
         for (int is_rich = 0; is_rich < 2; is_rich++) {
-            double found = contrast_of(&dresses[theme][style], is_rich, ground);
+            double found = contrast_of(&dress_of(theme, is_on_white)[style], is_rich, ground);
             ok(found >= 4.5, "%s, style %d, of %d colours: %.1f:1", cells_themes[theme], style,
                is_rich ? 256 : 8, found);
         }
     }
 }
 
-TEST(test_default_stands_out_on_black) {
-    check_theme(DRESS_DEFAULT, 0x000000);
+TEST(test_every_theme_stands_out_on_black_but_light) {
+    for (unsigned theme = 0; theme < DRESS_COUNT; theme++) {
+        if (theme != DRESS_LIGHT) {
+            check_theme(theme, false);
+        }
+    }
 }
 
-TEST(test_light_stands_out_on_white) {
-    check_theme(DRESS_LIGHT, 0xffffff);
+TEST(test_every_theme_stands_out_on_white) {
+    for (unsigned theme = 0; theme < DRESS_COUNT; theme++) {
+        check_theme(theme, true);
+    }
 }
 
 TEST(test_black_on_white_is_21) {
