@@ -109,15 +109,13 @@ local function oldest_back(history, window_s)
     return history.backs[window_s]
 end
 
---- The newest value minus the oldest one within the window; nil if the newest is unknown.
+--- The newest value minus the oldest one within the window, which counts as 0 where none was measured; nil if the
+-- newest is unknown.
 function History:change(column, window_s)
     local newest = self:value(column, 0)
     if newest then
-        local back = oldest_back(self, window_s)
-        while not self:value(column, back) do
-            back = back - 1
-        end
-        return newest - self:value(column, back)
+        local back = math.min(oldest_back(self, window_s), self.count - (self.begins[column] or 0))
+        return newest - (self:value(column, back) or 0)
     end
 end
 

@@ -518,7 +518,8 @@ function Model:covered_s(window_s)
     return self.history:covered_s(window_s)
 end
 
---- The change of a class's page count over the last window_s, or since the first sample when that is younger.
+--- The change of a class's page count over the last window_s, or since the first sample when that is younger. A class
+-- that the server did not list had no pages.
 function Model:page_change(id, window_s)
     local column = class_column(self, id, "pages")
     return column and self.history:change(column, window_s)
