@@ -64,12 +64,32 @@ describe("the row of a class in words", function()
     it("shows its state", function()
         local one = watched()
         assert.equal("class 3 is calm: it evicts nothing", hint(one, 3))
-        assert.equal("class 5 evicts, as a full cache does; no class is much better off", hint(one, 5))
+        assert.equal("class 5 evicts, as a full cache does; no class that can give keeps its items much "
+            .. "longer", hint(one, 5))
         assert.is_nil(hint(one, 9))
         one = view.observer()
         one:observe(snapshots.make(1000, { [3] = snapshots.class({}), [4] = snapshots.class({ total_pages = 0 }) }, {}))
         assert.equal("class 3: rates need a second sample", hint(one, 3))
         assert.equal("class 4 has no pages", hint(one, 4))
+    end)
+
+    it("says why a class that evicts beside one with longer lives does not starve", function()
+        local function of_class_5(mode, evicted_of_7, fields)
+            local one = view.observer()
+            for i = 0, 4 do
+                local now = snapshots.make(1000 + i, { [3] = snapshots.class({ age = 600 }),
+                    [5] = snapshots.class({ evicted = 400 * i }),
+                    [7] = snapshots.class({ evicted = evicted_of_7 * i }) },
+                    { evictions = 400 * i }, { slab_automove = mode })
+                for name, value in pairs(fields or {}) do now.classes[2][name] = value end
+                now.slated = "0.1.0"
+                one:observe(now)
+            end
+            return hint(one, 5):match("^class 5 evicts, as a full cache does; (.*)$")
+        end
+        assert.equal("automove utility moves pages by hits, not by lives", of_class_5("utility", 0))
+        assert.equal("only a few items, or not all the time", of_class_5("off", 9000))
+        assert.equal("it has free pages", of_class_5("off", 0, { free_chunks = 1000 }))
     end)
 
     it("names possible donors, and the key, unless the figures are of the past", function()

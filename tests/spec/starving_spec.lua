@@ -108,6 +108,15 @@ describe("starving", function()
         end
     end)
 
+    it("is found beside a class that keeps its items long, also where another one has a free page", function()
+        local one = view.observer()
+        for i = 0, 3 do
+            one:observe(make(1000 + i, { [3] = class({ age = 600 }), [5] = class({ evicted = 400 * i }),
+                [7] = class({ age = 11, free_chunks = 1000 }) }, { evictions = 400 * i }))
+        end
+        assert.same({ 5 }, starving_of(one))
+    end)
+
     it("is no class with less than a twentieth of all evictions", function()
         local function beside(evicted)
             local one = view.observer()

@@ -155,6 +155,16 @@ local function add_automove(list, one, starves)
     end
 end
 
+-- Why a class that evicts does not starve, in words.
+local function why_calm(row, one)
+    if not starving.lives_apart(row, one.rows) then
+        return "no class that can give keeps its items much longer"
+    elseif one.now.slated and view.automove_mode(one.now) == "utility" then
+        return "automove utility moves pages by hits, not by lives"
+    end
+    return (row.free_pages or 0) >= 1 and "it has free pages" or "only a few items, or not all the time"
+end
+
 -- By the state of a class (of slate.judge.view): the meaning of its row, and the tone, given the row, the observer, the
 -- known curves and whether keys can change anything.
 local HINTS <const> = {
@@ -174,8 +184,8 @@ local HINTS <const> = {
         return ("+ %sclass %d has %d whole free pages and evicts nothing"):format(
             has_keys and "press f to give: " or "", row.id, row.free_pages // 1)
     end,
-    evicting = function(row)
-        return ("class %d evicts, as a full cache does; no class is much better off"):format(row.id)
+    evicting = function(row, one)
+        return ("class %d evicts, as a full cache does; %s"):format(row.id, why_calm(row, one))
     end,
     no_gain = function(row, one, curves)
         local move = relief.of(one, row.id, curves)

@@ -143,14 +143,18 @@ function M.is_richer(row, other)
     return free > others or free == others and M.lifetime_s(row) > M.lifetime_s(other)
 end
 
+local function lives_longer(row, other)
+    return M.lifetime_s(row) > M.lifetime_s(other)
+end
+
 -- The two best donors of all: a second one, as no class gives to itself.
-local function best_donors(rows)
+local function best_donors(rows, is_better)
     local best, second
     for _, row in ipairs(rows) do
         if M.may_give(row) then
-            if not best or M.is_richer(row, best) then
+            if not best or is_better(row, best) then
                 best, second = row, best
-            elseif not second or M.is_richer(row, second) then
+            elseif not second or is_better(row, second) then
                 second = row
             end
         end
@@ -202,7 +206,7 @@ local function mean_of(judge, state)
     return evicted / math.max(over_s, 1e-3), left / math.max(over_s, 1e-3), is_steady, has_grown, is_settled
 end
 
--- True if the best donor keeps its items at least `times` times as long as this class, and apart_s longer. A donor of
+-- True if a donor keeps its items at least `times` times as long as this class, and apart_s longer. A donor of
 -- free pages loses nothing, unless its items are younger: then it is about to fill them.
 local function is_better_off(row, donor, by_hits, times, apart_s)
     local age_s, own_s, lifetime_s = M.tail_age_s(donor), M.lived_s(row), M.lifetime_s(donor)
@@ -243,20 +247,37 @@ local function any_donor_unsettled(rows)
     return false
 end
 
+-- The same of any donor: the richest one, or the one that keeps its items longest.
+local function any_better_off(row, donors, ...)
+    for _, best in ipairs(donors) do
+        local donor = donor_of(row, best)
+        if donor and is_better_off(row, donor, ...) then
+            return true
+        end
+    end
+    return false
+end
+
+--- True if a class that could give a page keeps its items so much longer than this one that lives alone would make this
+-- one starve.
+function M.lives_apart(row, rows)
+    return row.life_s ~= nil and any_better_off(row, { best_donors(rows, lives_longer) }, false,
+        limits.starving_begins_ratio, limits.starving_apart_s)
+end
+
 local function judge_class(state, row, donors, about, all_per_s)
-    local donor = donor_of(row, donors)
-    if not donor or not row.life_s or (row.free_pages or 0) >= 1 then
+    if not donor_of(row, donors[1]) or not row.life_s or (row.free_pages or 0) >= 1 then
         state.starves, state.well_s = false, 0 -- no class can help, or this class got pages and is filling them
         return
     end
     local by_hits = about.by_hits
     if state.starves then
-        local is_well = not is_better_off(row, donor, by_hits, limits.starving_ends_below_ratio, 0)
+        local is_well = not any_better_off(row, donors, by_hits, limits.starving_ends_below_ratio, 0)
         state.well_s = is_well and state.well_s + about.interval_s or 0
         state.starves = state.well_s < limits.starving_ends_after_s
-            and is_better_off(row, donor, by_hits, limits.starving_ends_at_once_ratio, 0)
+            and any_better_off(row, donors, by_hits, limits.starving_ends_at_once_ratio, 0)
     elseif state.is_steady and row.mean_evicted_per_s >= limits.starving_evictions_least_ratio * all_per_s then
-        state.starves = is_better_off(row, donor, by_hits, limits.starving_begins_ratio, limits.starving_apart_s)
+        state.starves = any_better_off(row, donors, by_hits, limits.starving_begins_ratio, limits.starving_apart_s)
         state.well_s = 0
     end
 end
@@ -300,7 +321,8 @@ function Judge:observe(rows, about)
         row.evicts_lately = state.evicted_at_s ~= nil and state.evicted_at_s > about.time_s - limits.lately_s
         row.is_filling = is_filling(state, row)
     end
-    local donors, is_donor_unsettled = best_donors(rows), any_donor_unsettled(rows)
+    local donors, is_donor_unsettled = { best_donors(rows, M.is_richer) }, any_donor_unsettled(rows)
+    donors[2] = best_donors(rows, lives_longer)
     for _, row in ipairs(rows) do
         local state = self.classes[row.id]
         judge_class(state, row, donors, about, all_per_s)
