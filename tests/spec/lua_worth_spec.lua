@@ -92,6 +92,16 @@ describe("the row of a class in words", function()
         assert.equal("it has free pages", of_class_5("off", 0, { free_chunks = 1000 }))
     end)
 
+    it("calls no page free to give that the class fills", function()
+        local one = view.observer()
+        for i = 0, 6 do
+            one:observe(snapshots.make(1000 + i, { [20] = snapshots.class({ used_chunks = 1000 + 50 * i,
+                free_chunks = 3000 - 50 * i }) }, { evictions = 0 }))
+        end
+        assert.same({ "class 20 is calm: it evicts nothing and fills 2 free pages", "calm" },
+            { (hint(one, 20)), one.rows[1].state })
+    end)
+
     it("names possible donors, and the key, unless the figures are of the past", function()
         local one = view.observer()
         for i = 1, 20 do one:observe(recordings.load("calcified")[i]) end

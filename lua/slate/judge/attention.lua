@@ -170,7 +170,8 @@ end
 local HINTS <const> = {
     empty = function(row, _, _, has_keys)
         return row.pages == 0 and ("class %d has no pages"):format(row.id) or ("+ %sclass %d is empty, %s"):format(
-            has_keys and "press f to give: " or "", row.id, units.plural(row.free_pages // 1, "spare page"))
+            has_keys and starving.may_give(row) and "press f to give: " or "", row.id,
+            units.plural(row.free_pages // 1, "spare page"))
     end,
     unknown = function(row, one)
         return (one.rates and not one.rates.reset and "class %d: this server does not report its evictions"
@@ -179,7 +180,10 @@ local HINTS <const> = {
     measuring = function(row)
         return ("class %d is measured: it evicts, and pages moved just now"):format(row.id)
     end,
-    calm = function(row) return ("class %d is calm: it evicts nothing"):format(row.id) end,
+    calm = function(row)
+        return ("class %d is calm: it evicts nothing%s"):format(row.id, row.is_filling
+            and (" and fills %s"):format(units.plural(row.free_pages // 1, "free page")) or "")
+    end,
     spare = function(row, _, _, has_keys)
         return ("+ %sclass %d has %d whole free pages and evicts nothing"):format(
             has_keys and "press f to give: " or "", row.id, row.free_pages // 1)

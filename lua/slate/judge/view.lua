@@ -119,8 +119,8 @@ end
 -- The state of a class in one word: "empty" (no pages, or no item in them: memcached lists no evictions of such a
 -- class), "unknown" (no rates, or pages not reported), "starving", "gain_unsure" (its items live short lives; a gain by
 -- pages is expected, but not certain), "no_gain" (no gain is expected, or no move possible), "measuring" (pages moved:
--- not judged yet), "evicting" (as a full cache does), "spare" (evicts nothing and has pages of free chunks to give) or
--- "calm".
+-- not judged yet), "evicting" (as a full cache does), "spare" (evicts nothing and has pages of free chunks to give,
+-- which it does not fill) or "calm".
 local function state_of(row)
     if row.pages == 0 or row.used_ratio == 0 then
         return "empty"
@@ -135,7 +135,7 @@ local function state_of(row)
     elseif row.evicts_lately then
         return "evicting"
     end
-    return starving.has_spare(row.free_pages or 0) and "spare" or "calm"
+    return starving.has_spare(row.free_pages or 0) and not row.is_filling and "spare" or "calm"
 end
 
 -- The pages of chunks that a class has filled since `before`; nil if unknown.
