@@ -210,25 +210,43 @@ describe("a class that starves and that is read", function()
         end
     end)
 
-    it("still gets advice while a gain is likely, though no longer sure", function()
-        local one = seen(READ)
-        assert.is_true(relief.of(one, 17).is_advised)
+    it("still gets advice until no gain was expected for ten seconds, or hits are lost for sure", function()
+        local one, other = seen(READ), seen(READ)
+        assert.is_true(relief.of(one, 17).is_advised and relief.of(other, 17).is_advised)
         local move = verdict.predicted_move
-        local change = 0.002
+        local change, most = 0.002, 0.01
         verdict.predicted_move = function()
-            return { hit_ratio_change = change, least = -0.01, most = 0.01, hits_per_s = 9, lost_per_s = 0 }
+            return { hit_ratio_change = change, least = -0.01, most = most, hits_per_s = 9, lost_per_s = 0,
+                seen_s = 10 }
         end
         finally(function() verdict.predicted_move = move end)
         local function is_advised(who) -- by the next snapshot
             who.now = next_snapshot(who.now)
+            who.now.time_s = who.now.time_s + 1
             return relief.of(who, 17).is_advised
         end
         assert.is_true(is_advised(one))
         assert.is_false(is_advised(setmetatable({ page_plan = false }, { __index = seen(READ) })))
+        for _ = 1, 3 do -- chance has it now below 0, now above
+            change = -0.002
+            for _ = 1, 9 do assert.is_true(is_advised(one)) end
+            change = 0.002
+            assert.is_true(is_advised(one))
+        end
         change = -0.002
-        assert.is_false(is_advised(one))
+        for i = 1, 10 do assert.equal(i < 10, is_advised(one)) end
+        assert.equal("class 17 evicts items after 7s, but 1 page of class 5 would bring -0.2 points of hits "
+            .. "(-1.0 to +1.0): no gain expected", relief.no_use(relief.of(one, 17)))
         change = 0.002
         assert.is_false(is_advised(one))
+        assert.equal("gain_unsure", one:plan() and one.rows[2].state)
+        change = -0.002
+        for i = 1, 10 do
+            assert.is_false(is_advised(one))
+            assert.equal(i < 10 and "gain_unsure" or "no_gain", one:plan() and one.rows[2].state)
+        end
+        most = -0.001
+        assert.is_false(is_advised(other))
     end)
 end)
 
@@ -306,17 +324,17 @@ describe("a plan of page moves", function()
     end)
 
     it("keeps an advice of the snapshot before, however often the plan of this one is made", function()
-        local one, move, change = seen(READ), verdict.predicted_move, -0.01
+        local one, move, change, most = seen(READ), verdict.predicted_move, -0.01, -0.001
         one.page_plan = nil
         assert.equal(1, #one:plan({}).advised)
         verdict.predicted_move = function()
-            return { hit_ratio_change = change, least = -0.02, most = 0.02, hits_per_s = 9, lost_per_s = 0,
+            return { hit_ratio_change = change, least = -0.02, most = most, hits_per_s = 9, lost_per_s = 0,
                 seen_s = 10 }
         end
         finally(function() verdict.predicted_move = move end)
         one.now = next_snapshot(one.now)
         assert.equal(0, #one:plan({}).advised)
-        change = 0.01
+        change, most = 0.01, 0.02
         assert.equal(1, #one:plan({}).advised) -- other curves: made anew
     end)
 end)

@@ -65,7 +65,8 @@ end
 local function state_of(one, curves, earlier)
     local seen, _, seen_s = verdict.figures_seen(one, curves)
     earlier = earlier and (earlier.curves == nil) == (curves == nil) and earlier or {}
-    local self = { one = one, curves = curves, seen = seen, seen_s = seen_s, given = {}, gain_of_page = {},
+    local self = { one = one, time_s = one.now and one.now.time_s or 0, curves = curves,
+        seen = seen, seen_s = seen_s, given = {}, gain_of_page = {},
         standing = standing_moves(earlier, one.rows), first = earlier[1] and earlier[1].to,
         never_evicts = (one.now and one.now.settings or {}).evictions == "off", failed = verdict.failed_moves(one) }
     for _, row in ipairs(seen and one.rows or {}) do
@@ -227,12 +228,18 @@ local function steady_pages(self, to, donor, pages)
     return math.tointeger(pages)
 end
 
--- Whether a prediction suffices to advise a move: its gain is sure, or the move stands and a gain is expected. A class
--- that refuses stores gets pages that cost no hits.
+-- Predictions rest on ten seconds, so chance changes them from one second to the next: a gain that was expected counts
+-- until none was for as long. expected_at_s: when a gain of the move was expected last; nil: never.
+local function is_expected(self, expected_at_s)
+    return expected_at_s ~= nil and self.time_s - expected_at_s < limits.lately_s
+end
+
+-- Whether a prediction suffices to advise a move: its gain is sure, or one to this class was advised and a gain is
+-- expected. A class that refuses stores gets pages that cost no hits.
 local function is_worth(self, move, made)
-    local change, standing = made.hit_ratio_change, standing_move(self, move.row, move.from)
-    return verdict.promise(made) == "gain" or move.refuses and change >= 0
-        or standing ~= nil and standing.is_advised and change > 0
+    local change, promise, was = made.hit_ratio_change, verdict.promise(made), self.standing[move.to]
+    return promise == "gain" or move.refuses and change >= 0
+        or was ~= nil and was.is_advised and promise ~= "loss" and (change > 0 or is_expected(self, was.expected_at_s))
 end
 
 -- Writes the prediction of a move into the move, and whether the move is advised. If the gain is not sure, that of a
@@ -249,6 +256,9 @@ local function predict(self, move)
         end
         pages = pages // 2
     until is_good or not made or pages < 1
+    local was = self.standing[move.to]
+    move.expected_at_s = move.made and move.made.hit_ratio_change > 0 and self.time_s or was and was.expected_at_s
+    move.expects_gain = is_expected(self, move.expected_at_s)
     move.failed = move.pages > move.free_pages and self.failed or nil -- free pages cost nothing
     move.is_advised = move.refuses or not move.failed and (not move.made or is_good)
 end
@@ -293,7 +303,7 @@ local function mark(one, plan)
         if row.starves ~= nil then
             row.lives_short = starving.is_short(row)
             row.starves, row.advised, row.is_worst = false, nil, nil
-            row.predicted_change, row.predicted_least, row.predicted_most = nil, nil, nil
+            row.predicted_change, row.predicted_least, row.predicted_most, row.expects_gain = nil, nil, nil, nil
         end
     end
     for i, move in ipairs(plan) do
@@ -304,6 +314,7 @@ local function mark(one, plan)
         end
         row.advised = move.is_advised and { from = move.from, pages = move.pages } or nil
         row.predicted_change, row.predicted_least, row.predicted_most = made.hit_ratio_change, made.least, made.most
+        row.expects_gain = move.expects_gain
     end
 end
 
@@ -343,13 +354,14 @@ end
 --
 -- A move has from, to, pages, is_advised, row (of the class that gets the pages), refuses (that class refuses stores),
 -- free_pages (whole ones of the donor, less those of earlier moves), held_free_pages (all of these), lifetime_s (how
--- long the donor would keep its items with a page less), made (the prediction; without one `why` has the reason) and
--- failed (failed_moves of slate.judge.verdict, if that counts here).
+-- long the donor would keep its items with a page less), made (the prediction; without one `why` has the reason),
+-- expects_gain (a gain was predicted in the last ten seconds; expected_at_s: when) and failed (failed_moves of
+-- slate.judge.verdict, if that counts here).
 --
 -- The plan has advised (a list of the advised moves), sum (their predictions together, as `made`; may be nil), stuck
 -- (the rows of classes that refuse stores while no class can give) and never_evicts (the server refuses stores when
 -- full). Rows get the judgement: starves; lives_short, also where no move is advised; is_worst, for the first; advised,
--- the move; and of that or the best move predicted_change, predicted_least, predicted_most.
+-- the move; and of that or the best move predicted_change, predicted_least, predicted_most, expects_gain.
 function M.of(one, curves)
     local last = one.page_plan
     if last and last.now == one.now and last.curves == curves then

@@ -68,7 +68,7 @@ end
 
 --- True if a move that is not advised is expected to bring hits: its gain is not certain.
 function M.is_unsure(move)
-    return move.made ~= nil and move.made.hit_ratio_change > 0
+    return move.made ~= nil and move.expects_gain
 end
 
 --- A sentence: a class refuses stores.
@@ -89,7 +89,7 @@ function M.no_use(move)
     return ("class %d evicts items after %s, %s %s"):format(move.to, units.age(move.row.life_s),
         not move.failed and M.is_unsure(move) and "and" or "but", move.failed
         or ("%s of class %d would bring %s"):format(units.plural(move.pages, "page"), move.from,
-            verdict.prediction_words(move.made)))
+            verdict.prediction_words(move.made, move.expects_gain)))
 end
 
 -- What a move to a class that refuses stores costs, in words; nil if it costs no hits.

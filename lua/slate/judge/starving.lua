@@ -284,7 +284,7 @@ end
 
 local FIELDS <const> = { "stays_s", "life_s", "mean_evicted_per_s", "evicts_lately", "is_growing", "is_filling",
     "is_measuring", "starves", "lives_short", "is_worst",
-    "advised", "predicted_change", "predicted_least", "predicted_most" }
+    "advised", "predicted_change", "predicted_least", "predicted_most", "expects_gain" }
 
 --- Takes the next sample of a server, and writes the judgement into its rows: mean_evicted_per_s over the judge's
 -- samples, stays_s (how long items stay, at most the server's uptime or the age of the oldest item; nil if not all are

@@ -216,7 +216,7 @@ function M.promise(made)
 end
 
 local DOUBTS <const> = { gain = "", loss = ": it costs hits", unsure = ": gain not certain",
-    unlikely = ": a loss is likelier than a gain" }
+    none = ": no gain expected", unlikely = ": a loss is likelier than a gain" }
 
 -- A change in points; one that rounds to 0 has no minus sign.
 local function points(ratio)
@@ -234,10 +234,11 @@ function M.change_words(made)
     return (M.points_words(made):gsub(" ", " points of hits ", 1))
 end
 
---- A prediction in words.
-function M.prediction_words(made)
+--- A prediction in words. expects_gain: as of a move of slate.judge.page_plan; nil by default.
+function M.prediction_words(made, expects_gain)
     local promise = M.promise(made)
-    promise = promise == "unsure" and made.hit_ratio_change < limits.prediction_unlikely_ratio and "unlikely" or promise
+    promise = promise == "unsure" and (made.hit_ratio_change < limits.prediction_unlikely_ratio and "unlikely"
+        or expects_gain == false and "none") or promise
     local seen = made.seen_s < limits.prediction_short_s
         and ("; judged by %s of traffic"):format(units.age(made.seen_s)) or ""
     return M.change_words(made) .. DOUBTS[promise] .. seen

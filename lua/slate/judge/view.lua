@@ -113,7 +113,7 @@ M.STARVING_UNKNOWN = "which class starves is not known: this server does not rep
 
 -- The state of a class whose items live short lives, and to which no move is advised.
 local function short_state(row)
-    return (row.predicted_change or 0) > 0 and "gain_unsure" or "no_gain"
+    return row.expects_gain and "gain_unsure" or "no_gain"
 end
 
 -- The state of a class in one word: "empty" (no pages, or no item in them: memcached lists no evictions of such a
