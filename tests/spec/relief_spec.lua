@@ -250,6 +250,27 @@ describe("a class that starves and that is read", function()
     end)
 end)
 
+describe("a class that starves for less than a point of hits", function()
+    it("is a note, no fault, until its moves bring a point, and later until they bring less than half", function()
+        local one, move, change = seen(READ), verdict.predicted_move, nil
+        one.page_plan = nil
+        verdict.predicted_move = function()
+            return { hit_ratio_change = change, least = 0.001, most = 0.1, hits_per_s = 9, lost_per_s = 0, seen_s = 10 }
+        end
+        finally(function() verdict.predicted_move = move end)
+        local attention = require "slate.judge.attention"
+        for _, case in ipairs({ { 0.009, "note" }, { 0.01, "bad" }, { 0.006, "bad" }, { 0.004, "note" },
+            { 0.006, "note" } }) do
+            change, one.now = case[1], next_snapshot(one.now)
+            one:plan()
+            assert.is_true(one.rows[2].starves)
+            local said = attention.findings(one, {})[1]
+            assert.same({ "starving", case[2], case[2] },
+                { said.label, said.tone, attention.hint(one, { class_id = 17 })[1].tone })
+        end
+    end)
+end)
+
 -- The observer while each move to class 17 is expected to bring +2.1 points, which is not certain.
 local function unsure(one)
     local move = verdict.predicted_move

@@ -199,7 +199,8 @@ local HINTS <const> = {
     starving = function(row, one, curves, has_keys)
         local move = relief.of(one, row.id, curves)
         return ("! class %d starves, %s evictions/s; class %d %s%s"):format(row.id, units.rate(row.mean_evicted_per_s),
-            move.from, relief.donor_has(move), has_keys and ": press m" or ""), "bad"
+            move.from, relief.donor_has(move), has_keys and ": press m" or ""),
+            relief.plan(one, curves).is_large and "bad" or "note"
     end,
 }
 
@@ -257,9 +258,9 @@ function M.findings(one, replies)
         starves = starves or finding.name == "starving"
     end
     for _, finding in ipairs(doctor.gathered(found)) do
-        -- A class that starves is the worst finding that slatetop can mend.
+        -- A class whose need of pages costs hits that count is the worst finding that slatetop can mend.
         list[#list + 1] = { text = finding.what, label = finding.name,
-            tone = finding.name == "starving" and "bad" or TONES[finding.severity],
+            tone = finding.name == "starving" and finding.severity == "warning" and "bad" or TONES[finding.severity],
             key = key_of(finding, one, starves) }
     end
     add_automove(list, one, starves)

@@ -327,6 +327,11 @@ local function sum_of(plan)
     return #list > 0 and #list == #plan.advised and verdict.sum(list) or nil
 end
 
+local function is_large(plan)
+    local was = plan.earlier and plan.earlier.is_large
+    return not plan.sum or plan.sum.hit_ratio_change >= limits.gain_least_ratio / (was and limits.clearly_ratio or 1)
+end
+
 local function make(one, curves, earlier)
     local rows = starving.in_order(one.rows, is_in_need)
     local plan = { now = one.now, curves = curves, earlier = earlier, advised = {}, stuck = {} }
@@ -344,6 +349,7 @@ local function make(one, curves, earlier)
         plan.advised[#plan.advised + 1] = move.is_advised and move or nil
     end
     plan.state, plan.never_evicts, plan.sum = self, self and self.never_evicts, sum_of(plan)
+    plan.is_large = is_large(plan)
     mark(one, plan)
     return plan
 end
@@ -358,7 +364,8 @@ end
 -- expects_gain (a gain was predicted in the last ten seconds; expected_at_s: when) and failed (failed_moves of
 -- slate.judge.verdict, if that counts here).
 --
--- The plan has advised (a list of the advised moves), sum (their predictions together, as `made`; may be nil), stuck
+-- The plan has advised (a list of the advised moves), sum (their predictions together, as `made`; may be nil), is_large
+-- (these bring hits that count, until they bring less than half as many, or nobody knows how many), stuck
 -- (the rows of classes that refuse stores while no class can give) and never_evicts (the server refuses stores when
 -- full). Rows get the judgement: starves; lives_short, also where no move is advised; is_worst, for the first; advised,
 -- the move; and of that or the best move predicted_change, predicted_least, predicted_most, expects_gain.
