@@ -144,8 +144,8 @@ describe("a class that starves and that is read", function()
     for who, tell in pairs(TOLD_BY) do
         it("is advised pages by " .. who, function()
             local text = tell(seen(READ))
-            local advised = text:find("press m", 1, true) or text:find("slatectl move 5 17 3", 1, true)
-                or text:find("3 pages from class 5, m reviews it", 1, true)
+            local advised = text:find("press m", 1, true) or text:find("slatectl move 5 17 4", 1, true)
+                or text:find("4 pages from class 5, m reviews it", 1, true)
             assert.truthy(advised, text)
         end)
     end
@@ -202,7 +202,7 @@ describe("a class that starves and that is read", function()
     end)
 
     it("gets half of the pages, or half of these, where the gain of all is not sure", function()
-        for most_sure, pages in pairs({ [3] = 3, [2] = 1, [1] = 1, [0] = 3 }) do
+        for most_sure, pages in pairs({ [4] = 4, [3] = 2, [2] = 2, [1] = 1, [0] = 4 }) do
             local move = predicted(seen(READ), function(count)
                 return count <= most_sure and 0.01 or -0.01, count <= most_sure and 0.001 or -0.02
             end)
@@ -258,7 +258,6 @@ describe("a class that starves for less than a point of hits", function()
             return { hit_ratio_change = change, least = 0.001, most = 0.1, hits_per_s = 9, lost_per_s = 0, seen_s = 10 }
         end
         finally(function() verdict.predicted_move = move end)
-        local attention = require "slate.judge.attention"
         for _, case in ipairs({ { 0.009, "note" }, { 0.01, "bad" }, { 0.006, "bad" }, { 0.004, "note" },
             { 0.006, "note" } }) do
             change, one.now = case[1], next_snapshot(one.now)
@@ -287,7 +286,7 @@ describe("a class that pages may help, though not for certain", function()
     for who, tell in pairs(TOLD_BY) do
         it("is never said to get nothing by " .. who .. ", which tells the gain and its bounds", function()
             local text = tell(unsure(seen(READ)))
-            local told = "class 17 evicts items after 7s, and 3 pages of class 5 would bring +2.1 points of hits "
+            local told = "class 17 evicts items after 7s, and 4 pages of class 5 would bring +2.1 points of hits "
                 .. "(-2.8 to +10.8): gain not certain"
             assert.truthy(text:find(told, 1, true), text)
             for _, wrong in ipairs({ "nothing", "no gain", "no hits", "starve", "press m" }) do
@@ -299,7 +298,7 @@ describe("a class that pages may help, though not for certain", function()
     it("is named with the trial that would tell", function()
         local one = unsure(seen(READ))
         for _, who in ipairs({ "slatectl doctor", "slatectl advise pages" }) do
-            assert.truthy(TOLD_BY[who](one):find("a trial or more reads will tell%W+slatectl move 5 17 3 %-%-verdict"),
+            assert.truthy(TOLD_BY[who](one):find("a trial or more reads will tell%W+slatectl move 5 17 4 %-%-verdict"),
                 TOLD_BY[who](one))
         end
         local row = one.rows[2]
