@@ -144,6 +144,20 @@ describe("a review", function()
         assert.equal(1, select(2, one.text:gsub("class 10 is left with one page", "")), one.text)
     end)
 
+    it("of a plan that goes back is sent at 80x24, with what all its classes may lose", function()
+        local one, plan = console(), {}
+        one.frame = screens.frame(screens.look("slated-0.1", 20))
+        for _, class in ipairs(one.frame.live.now.classes) do
+            plan[#plan + 1] = class.total_pages > 1 and class.id ~= 13
+                and { from = class.id, to = 13, pages = class.total_pages - 1 } or nil
+        end
+        review.open(one.ui, plan, "undo", ("%d moves of pages"):format(#plan))
+        one.draw()
+        screens.shows(one.text, "WARNING   each of classes 2, 3, 10, 11, 12 and 14 is left with one ",
+            "items of classes 2, 3, 10, 11, 12 and 14, the", "capital S sends it")
+        assert.is_nil(one.ui.review.refusal)
+    end)
+
     it("of a plan of three moves can be sent at 60x15, with each command, gain and cost as a whole", function()
         for fixture, of in pairs({ ["memcached-1.6.18"] = { 4, 12, 22, "slabs reassign 4 22 ×  [   5]" },
             ["slated-0.1"] = { 3, 13, 11, "slabs reassign 3 11    [   5]" } }) do

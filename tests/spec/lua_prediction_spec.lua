@@ -218,6 +218,16 @@ describe("the review of a move of pages", function()
         assert.same({ 3, 1 }, { #texts.step, #texts["may lose"] })
         assert.same({ "class 3 is left with one page: it evicts nearly all it has" }, texts.WARNING)
     end)
+
+    it("has one sentence of all classes that give for the same reason, and one of the items that all lose", function()
+        local one, texts = watched({ age = 600 }, 400), {}
+        for _, sentence in ipairs(prediction.change(one, { changes = { { from = 3, to = 5, pages = 3 },
+            { from = 5, to = 3, pages = 9 } } })) do
+            texts[sentence.label] = sentence.text
+        end
+        assert.equal("each of classes 3 and 5 is left with one page: it evicts nearly all it has", texts.WARNING)
+        assert.truthy(texts["may lose"]:find("items of classes 3 and 5, the oldest ones", 1, true), texts["may lose"])
+    end)
 end)
 
 describe("the pages of a move that somebody chose", function()

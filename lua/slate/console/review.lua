@@ -315,12 +315,11 @@ end
 
 -- Adds the forecasts. With several servers they are for one of them, which is named. must_be_seen: before it is sent.
 local function add_effects(sheet, review, model, forecasts, must_be_seen)
-    local last, is_said = nil, {} -- a warning may be of several steps
+    local last
     for _, sentences in ipairs(forecasts) do
         for _, sentence in ipairs(sentences) do
             local label = sentence.label
-            if label ~= "undo" and label ~= "step" and not is_said[sentence.text] then -- others add undo and steps
-                is_said[sentence.text] = true
+            if label ~= "undo" and label ~= "step" then -- others add them
                 local name = review.is_for_marked and label == "expects" and model.server .. ": " or ""
                 local style = health.style(sentence.tone, cells.DIALOG)
                 local text = name .. sentence.text

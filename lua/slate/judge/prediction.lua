@@ -29,21 +29,20 @@ local MIB <const> = 1 << 20
 
 -- moves of pages ------------------------------------------------------------------------------
 
--- Why a class should not give this number of pages: a sentence; nil if there is no reason.
+-- Why a class should not give this number of pages: words behind "class 4"; nil if there is no reason.
 local function against_giving(from, to, pages)
     local evicts, receiver = from.mean_evicted_per_s or 0, to and to.mean_evicted_per_s or 0
     local costs_items = (from.free_pages or 0) // 1 < pages
     local own_s, its_s = starving.lived_s(from), to and starving.lived_s(to)
     if costs_items and pages + 1 >= (from.pages or 0) then
-        return ("class %d is left with one page: it evicts nearly all it has"):format(from.id)
+        return "is left with one page: it evicts nearly all it has"
     elseif evicts > 0 and evicts >= receiver then
-        return ("class %d starves, too: it evicts %s items a second, %s"):format(from.id, units.rate(evicts),
+        return ("starves, too: it evicts %s items a second, %s"):format(units.rate(evicts),
             to and ("class %d %s"):format(to.id, units.rate(receiver)) or "and the pool needs nothing")
     elseif costs_items and own_s and its_s and own_s < its_s then
-        return ("class %d would starve: it keeps its items %s, class %d %s"):format(from.id, units.age(own_s), to.id,
-            units.age(its_s))
+        return ("would starve: it keeps its items %s, class %d %s"):format(units.age(own_s), to.id, units.age(its_s))
     elseif costs_items and evicts > 0 then
-        return ("class %d evicts too, %s items a second: it will evict more"):format(from.id, units.rate(evicts))
+        return ("evicts too, %s items a second: it will evict more"):format(units.rate(evicts))
     end
 end
 
@@ -58,23 +57,62 @@ local function donors_of(moves)
     return list
 end
 
--- The items that a move may lose: those on the pages, less those that fit into the class's free chunks.
-local function losses(one, change)
-    local class, row = snapshot.by_id(one.now)[change.from], view.row_of(one.rows, change.from)
-    if not (class and class.chunks_per_page and row and row.free_pages) then
-        return "unknown: this server does not list free chunks"
+-- The most items that a donor may lose: those on its pages, less those that fit into its free chunks; nil if unknown.
+local function losses_of(one, donor)
+    local class, row = snapshot.by_id(one.now)[donor.from], view.row_of(one.rows, donor.from)
+    return class and class.chunks_per_page and row and row.free_pages
+        and math.max(donor.pages - row.free_pages // 1, 0) * class.chunks_per_page or nil
+end
+
+-- The items that moves may lose, in words.
+local function losses(one, donors)
+    local sum, ids = 0, {}
+    for i, donor in ipairs(donors) do
+        local most = losses_of(one, donor)
+        if not most then
+            return "unknown: this server does not list free chunks"
+        end
+        sum, ids[i] = sum + most, donor.from
     end
-    local most = math.max(change.pages - row.free_pages // 1, 0) * class.chunks_per_page
-    if most == 0 then
-        return ("probably nothing: class %d has as many free chunks as the pages hold"):format(change.from)
+    if sum == 0 then
+        return ("probably nothing: %s ha%s as many free chunks as the pages hold"):format(units.classes(ids),
+            #ids == 1 and "s" or "ve")
     end
-    return ("up to %s items of class %d, the oldest ones"):format(units.count(most), change.from)
+    return ("up to %s items of %s, the oldest ones"):format(units.count(sum), units.classes(ids))
+end
+
+local function caution_words(one, change)
+    local from = view.row_of(one.rows, change.from)
+    return from and against_giving(from, view.row_of(one.rows, change.to), change.pages)
 end
 
 --- Why this move of pages is unwise: a sentence; nil if there is no reason. one: of slate.judge.view.
 function M.caution(one, change)
-    local from = view.row_of(one.rows, change.from)
-    return from and against_giving(from, view.row_of(one.rows, change.to), change.pages)
+    local words = caution_words(one, change)
+    return words and ("class %d %s"):format(change.from, words)
+end
+
+-- Why classes should not give all their pages in these moves: a list of sentences. Classes with the same reason share
+-- one, so that the way back from a plan fits a screen.
+local function cautions_of(one, moves, donors)
+    local given, words_of, list, ids_of = {}, {}, {}, {}
+    for _, move in ipairs(moves) do
+        given[move.from] = (given[move.from] or 0) + move.pages
+        words_of[move.from] = caution_words(one, { from = move.from, to = move.to, pages = given[move.from] })
+            or words_of[move.from]
+    end
+    for _, donor in ipairs(donors) do
+        local words = words_of[donor.from]
+        if words and not ids_of[words] then
+            list[#list + 1], ids_of[words] = words, {}
+        end
+        table.insert(words and ids_of[words] or {}, donor.from)
+    end
+    for i, words in ipairs(list) do
+        local ids = ids_of[words]
+        list[i] = ("%s%s %s"):format(#ids > 1 and "each of " or "", units.classes(ids), words)
+    end
+    return list
 end
 
 --- The prediction of moves that are sent together (slate.judge.verdict), and a list of those of each; or nil and why
@@ -100,25 +138,20 @@ end
 
 local function of_moves(add, one, replies, moves)
     local made, each = M.of_moves(one, replies.curves, moves)
-    local cautions, given = {}, {}
-    for i, move in ipairs(moves) do
-        given[move.from] = (given[move.from] or 0) + move.pages
-        cautions[move.from] = M.caution(one, { from = move.from, to = move.to, pages = given[move.from] })
-            or cautions[move.from]
-        add("step", #moves > 1 and (made and verdict.points_words(each[i]) or "-"))
+    for i = 1, #moves > 1 and #moves or 0 do
+        add("step", made and verdict.points_words(each[i]) or "-")
     end
     local donors = donors_of(moves)
-    for _, donor in ipairs(donors) do -- a class that gives more than once has one sentence, on all its pages
-        add("WARNING", cautions[donor.from], "bad")
+    local cautions = cautions_of(one, moves, donors)
+    for _, caution in ipairs(cautions) do
+        add("WARNING", caution, "bad")
     end
-    add("WARNING", not next(cautions) and made and verdict.promise(made) == "loss"
+    add("WARNING", #cautions == 0 and made and verdict.promise(made) == "loss"
         and "it is predicted to cost more hits than it brings", "bad")
     local mode = view.automove_mode(one.now)
     add("automove", mode and mode ~= "off" and "is on and may take the pages back (t changes it)", "warn")
     add("expects", made and verdict.prediction_words(made) or each)
-    for _, donor in ipairs(donors) do
-        add("may lose", losses(one, donor))
-    end
+    add("may lose", losses(one, donors))
     add("undo", "u moves the pages back, but not the items that were lost")
 end
 
