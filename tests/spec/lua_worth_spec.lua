@@ -64,8 +64,8 @@ describe("the row of a class in words", function()
     it("shows its state", function()
         local one = watched()
         assert.equal("class 3 is calm: it evicts nothing", hint(one, 3))
-        assert.equal("class 5 evicts, as a full cache does; no class that can give keeps its items much "
-            .. "longer", hint(one, 5))
+        assert.equal("class 5 evicts, as a full cache does; no donor keeps its items much longer",
+            hint(one, 5))
         assert.is_nil(hint(one, 9))
         one = view.observer()
         one:observe(snapshots.make(1000, { [3] = snapshots.class({}), [4] = snapshots.class({ total_pages = 0 }) }, {}))
@@ -87,7 +87,7 @@ describe("the row of a class in words", function()
             end
             return hint(one, 5):match("^class 5 evicts, as a full cache does; (.*)$")
         end
-        assert.equal("automove utility moves pages by hits, not by lives", of_class_5("utility", 0))
+        assert.equal("utility goes by hits, not by lives", of_class_5("utility", 0))
         assert.equal("only a few items, or not all the time", of_class_5("off", 9000))
         assert.equal("it has free pages", of_class_5("off", 0, { free_chunks = 1000 }))
     end)
@@ -100,6 +100,17 @@ describe("the row of a class in words", function()
         end
         assert.same({ "class 20 is calm: it evicts nothing and fills 2 free pages", "calm" },
             { (hint(one, 20)), one.rows[1].state })
+        for i, state in pairs({ [59] = "calm", [63] = "spare" }) do -- 14 pages take it more than two minutes
+            one = view.observer()
+            for t = 0, i do
+                local pages = t < 3 and 4 or 18
+                one:observe(snapshots.make(1000 + t, { [20] = snapshots.class({ total_pages = pages,
+                    used_chunks = 4000 + 100 * math.max(0, t - 3), free_chunks = (pages - 4) * 1000
+                        - 100 * math.max(0, t - 3) }) }, { evictions = 0 }))
+            end
+            assert.equal(state, one.rows[1].state)
+            assert.equal(state == "spare", view.is_idle(one.rows[1]))
+        end
     end)
 
     it("names possible donors, and the key, unless the figures are of the past", function()

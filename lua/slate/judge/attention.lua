@@ -158,9 +158,9 @@ end
 -- Why a class that evicts does not starve, in words.
 local function why_calm(row, one)
     if not starving.lives_apart(row, one.rows) then
-        return "no class that can give keeps its items much longer"
+        return "no donor keeps its items much longer"
     elseif one.now.slated and view.automove_mode(one.now) == "utility" then
-        return "automove utility moves pages by hits, not by lives"
+        return "utility goes by hits, not by lives"
     end
     return (row.free_pages or 0) >= 1 and "it has free pages" or "only a few items, or not all the time"
 end

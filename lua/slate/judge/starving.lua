@@ -178,7 +178,8 @@ local function remember(judge, rows, about)
         end
         local one = { chunk_bytes = row.chunk_bytes, starves = was and was.starves, well_s = was and was.well_s or 0,
             evicted_at_s = (row.evicted_per_s or 0) > 0 and about.time_s or was and was.evicted_at_s,
-            judged_pages = was and was.judged_pages or row.pages }
+            judged_pages = was and was.judged_pages or row.pages,
+            grew_at_s = (row.pages_delta or 0) > 0 and about.time_s or was and was.grew_at_s }
         -- A class that gave pages away evicted the items in these pages: such a sample shows no need.
         local gave = (row.pages_delta or 0) < 0
         one[1] = { evicted_per_s = not gave and row.evicted_per_s or 0, interval_s = gave and 0 or interval_s,
@@ -217,8 +218,8 @@ local function is_better_off(row, donor, by_hits, times, apart_s)
 end
 
 -- True if a class has free pages and will fill them within a minute, at the rate of the stored samples; or it got pages
--- within these, which show no rate yet.
-local function is_filling(state, row)
+-- within these, which show no rate yet, or within a minute, and fills them.
+local function is_filling(state, row, time_s)
     local free, filled, over_s = row.free_pages or 0, 0, 0
     if free < 1 or row.is_growing then
         return free >= 1
@@ -226,7 +227,8 @@ local function is_filling(state, row)
     for _, sample in ipairs(state) do
         filled, over_s = filled + sample.filled_pages, over_s + sample.over_s
     end
-    return over_s > 0 and free <= filled / over_s * limits.idle_fills_s
+    local is_new = filled > 0 and state.grew_at_s and time_s - state.grew_at_s < limits.idle_fills_s
+    return is_new or over_s > 0 and free <= filled / over_s * limits.idle_fills_s
 end
 
 -- True if samples, or the new pages of a class, have not shown yet how long its items live. By Little's law a class
@@ -290,7 +292,7 @@ local FIELDS <const> = { "stays_s", "life_s", "mean_evicted_per_s", "evicts_late
 -- samples, stays_s (how long items stay, at most the server's uptime or the age of the oldest item; nil if not all are
 -- known that leave, or none leaves), life_s (the same for a class that evicts, by its evictions if need be; nil if it
 -- evicts nothing), evicts_lately (anything within ten seconds, also while the class gave pages away), is_growing,
--- is_filling (its free chunks will be used within a minute, or came in these samples), is_measuring (it evicts, and
+-- is_filling (it uses its free chunks within a minute, or got them within one and uses some), is_measuring (evicts, and
 -- pages moved since it was judged, or too few samples are known; true or absent) and starves (true or false; absent, as
 -- evicts_lately and mean_evicted_per_s, if evictions are not reported). slate.judge.page_plan then takes
 -- starves back where no move is advised. about: time_s and interval_s of the sample; uptime_s of the server, if
@@ -319,7 +321,7 @@ function Judge:observe(rows, about)
         row.life_s = per_s > 0 and (row.stays_s or math.min((row.items or 0) / per_s, longest_s)) or nil
         row.mean_evicted_per_s, all_per_s = per_s, all_per_s + per_s
         row.evicts_lately = state.evicted_at_s ~= nil and state.evicted_at_s > about.time_s - limits.lately_s
-        row.is_filling = is_filling(state, row)
+        row.is_filling = is_filling(state, row, about.time_s)
     end
     local donors, is_donor_unsettled = { best_donors(rows, M.is_richer) }, any_donor_unsettled(rows)
     donors[2] = best_donors(rows, lives_longer)
