@@ -113,6 +113,18 @@ describe("a model", function()
         end)
     end
 
+    it("has the items lost by moves of slated from stats moves, none before the second answer", function()
+        local one = screens.model("slated-0.1")
+        local seen = {}
+        for i, evicted in ipairs({ 40, 1040, 1040, 40 }) do
+            one.answers:take("moves", ("STAT mode utility\r\nSTAT pages_moved 9\r\nSTAT evicted %d\r\nEND\r\n")
+                :format(evicted), { at_s = 4 + 10 * i, is_stats = true })
+            take(one, 4 + 10 * i, "slated-0.1", "second")
+            seen[i] = one:metric("lost_by_moves") or "-"
+        end
+        assert.same({ "-", 100, 0, model.RESET }, seen)
+    end)
+
     it("makes an event of each setting that another program changes, and none of its own changes", function()
         local one = screens.model("memcached-1.6.18")
         local known = one.now.settings

@@ -39,7 +39,7 @@ M.METRICS = {
     { name = "expired_unread", label = "expired unread/s", unit = "per_s",
         meaning = "expired items that were never read", sources = { "expired_unfetched" } },
     { name = "lost_by_moves", label = "lost by moves/s", unit = "per_s",
-        meaning = "live items dropped by page moves, not counted as evictions",
+        meaning = "live items dropped by page moves, which memcached does not count as evictions",
         sources = { "slab_reassign_evictions_nomem", "slab_reassign_busy_deletes" } },
     { name = "out_of_memory", label = "out of memory/s", unit = "per_s",
         meaning = "sets refused for want of memory", count = snapshot.refused_stores },
@@ -150,12 +150,27 @@ local function rate(change, span_s)
     return change and (change < 0 and M.RESET or change / span_s)
 end
 
+-- Items that moves evict a second on slated, which counts them in `stats moves` alone: between its last two answers.
+local function evicted_by_moves_per_s(model)
+    local at_s, totals = model.answers:at_s("moves"), model.answers:parsed("moves")
+    local evicted, last = totals and totals.evicted, model.evicted_by_moves or {}
+    if evicted and at_s > (last.at_s or -math.huge) then
+        last = { at_s = at_s, evicted = evicted, per_s = rate(rise(last.evicted, evicted), at_s - (last.at_s or 0)) }
+        model.evicted_by_moves = last
+    end
+    return evicted and last.per_s
+end
+
 local function compute_rates(model, span_s)
     local metrics, before, now = model.metrics, model.before, model.now
     for _, row in ipairs(M.METRICS) do
         local change = row.sources and summed_rise(before.general, now.general, row.sources)
             or row.count and rise(row.count(before), row.count(now))
         metrics[row.name] = rate(change or nil, span_s)
+    end
+    if model.now.slated then
+        local evicted, deleted = evicted_by_moves_per_s(model), math.max(metrics.lost_by_moves or 0, 0)
+        metrics.lost_by_moves = evicted and (evicted < 0 and M.RESET or evicted + deleted)
     end
     local gets, hits = metrics.gets or 0, metrics.hits or -1
     metrics.hit_ratio = gets > 0 and hits >= 0 and math.min(hits / gets, 1) or nil
