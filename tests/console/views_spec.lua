@@ -36,16 +36,16 @@ for _, program in ipairs(servers) do
     after_each(function() screen:close() end)
 
     if not is_slated then
-      it("counts the reads of ten seconds, tells what was lost, and shows the item of a key", function()
+      it("counts the requests of ten seconds, tells what was lost, and shows the item of a key", function()
         open(120, 30)
-        screen:go("9", "9 counts every read", "9", "counting: 0 reads")
+        screen:go("9", "9 counts every request", "9", "counting: 0 requests")
         local others = ""
         for i = 11, 20 do others = others .. ("get small%d\r\n"):format(i) end
         server:ask(("get small1\r\n"):rep(60) .. ("get large2\r\n"):rep(30) .. others)
         server:await_stream()
-        screen:wait("counting: 100 reads")
+        screen:wait("counting: 100 requests")
         screen:step(10000)
-        screen:wait("100 requests in 10 s, all counted")
+        screen:wait("100 requests, gets and stores, in 10 s, all counted")
         screen:go("Enter", "small1: class ")
         screen:go("s", "by bytes", "Home", "key: large2")
       end)
@@ -81,7 +81,7 @@ for _, program in ipairs(servers) do
     it("holds the screen when paused, and says which data the past lacks", function()
       open()
       screen:go("2", "[2 Classes]", "9")
-      local key = "9 counts every read"
+      local key = "9 counts every request"
       if is_slated then -- the sampled keys differ from one start to the next
         key = tui.step_until(function() return screen:text():match("\n +1 (%l+%d+) ") end)
       end

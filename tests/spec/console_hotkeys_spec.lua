@@ -114,12 +114,19 @@ describe("the view of hot keys", function()
         shows(drawn(frame, ui, 60, 15):gsub("%s+", " "), " 1 kkk", "last used 5s ago, cas 7; who asks: not told")
     end)
 
+    it("has bytes read at most of keys that are counted, for stores are among the reads", function()
+        local frame = answered("requests 1000; seconds 10.0; 1:key user:1; 1:requests 300; 1:error 0;")
+        frame.model.now.slated, frame.key_count = nil, { hot = frame.model.answers:parsed("hotkeys") }
+        shows(drawn(frame), " ≤READ/s ", "1000 requests, gets and stores, in 10 s")
+    end)
+
     it("tells all of a key at 60 columns, and of those that are counted", function()
         local frame = answered("requests 1000; seconds 10.0; 1:key user:1; 1:requests 300; 1:error 0;")
         frame.model.now.slated, frame.key_count = nil, { hot = frame.model.answers:parsed("hotkeys") }
         frame.key_count.hot.lost = 120
         shows(drawn(frame, nil, 60, 15):gsub("%s+", " "),
-            "1000 requests in 10 s, 120 of them lost and taken to be like the others; the first key has 30.0 to 30.0 % "
+            "1000 requests, gets and stores, in 10 s, "
+            .. "120 of them lost and taken to be like the others; the first key has 30.0 to 30.0 % "
             .. "of them key: user:1")
     end)
 end)
@@ -128,7 +135,7 @@ describe("an answer that is not there", function()
     for _, case in ipairs({
         { "needs slated in a recording of memcached: %s", "memcached-1.6.18",
             "needs slated; on memcached, slatectl hotkeys", is_replay = true, is_past = true },
-        { "may be counted on memcached: %s", "memcached-1.6.18", "9 counts every read for ten seconds" },
+        { "may be counted on memcached: %s", "memcached-1.6.18", "9 counts every request for ten seconds" },
         { "may be on its way: %s", "slated-0.1", "waiting for the server" },
         { "may be refused: %s", "slated-0.1", "the server refuses: CLIENT_ERROR not allowed", refusal = true },
         { "is not recorded: %s", "slated-0.1", "the past does not hold this; . returns to live", is_past = true },

@@ -235,7 +235,7 @@ for _, kind in ipairs(server.both()) do
                 assert.same({ first, 1 }, { one.key, #found.keys })
                 assert.truthy(found.seconds >= 1 and found.noted > 0 and found.lost >= 0, out)
                 assert.truthy(one.bytes_doubt and one.requests <= found.requests and one.bytes <= found.bytes, out)
-                assert.truthy(err:find("counting every read for 1 s", 1, true), err)
+                assert.truthy(err:find("counting every request for 1 s", 1, true), err)
             end
         end)
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Hot keys of a server that reports none: every read is counted for ten seconds by `watch fetchers` (of
+--- Hot keys of a server that reports none: every request is counted for ten seconds by `watch fetchers` (of
 --- slate.console.stream), by the counter of slate.facts.hotkeys.
 --
 -- Fields: note (why nothing is counted, "" while or after it is), counter, until_s (the end of the ten seconds; nil
@@ -25,7 +25,7 @@ function M.refuse(why)
     return setmetatable({ note = why, stream = stream.refuse(why) }, Count)
 end
 
---- True while reads are counted, or about to be.
+--- True while requests are counted, or about to be.
 function Count:is_under_way()
     return self:polled() ~= nil
 end

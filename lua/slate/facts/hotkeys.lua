@@ -114,7 +114,8 @@ function Counter:prune()
     self.most = math.max(KEYS_MOST, 2 * self.count)
 end
 
---- Takes a line of the stream. A line that is neither a read nor a count of lost lines is left out.
+--- Takes a line of the stream. A line that is neither a request nor a count of lost lines is left out. A store or a
+-- delete looks up its key by a line like that of a get, with the size of the item that was there.
 function Counter:take(line)
     local key, size = line:match("type=item_get key=(%S+) .*size=(%d+)")
     if not key then

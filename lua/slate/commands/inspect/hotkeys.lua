@@ -15,8 +15,8 @@ function M.declare(command)
         :argname("COUNT"):convert(units.whole(1, hotkeys.MOST))
     command:option("--by", "Order: requests, or bytes read. Default: requests"):choices({ "requests", "bytes" })
         :argname("FIGURE")
-    command:option("--for", ("Count every read from now on for this long, by `watch fetchers`; slated reports its last "
-        .. "ten seconds without. Default for memcached: %ds"):format(hotkeys.WATCH_S)):argname("TIME")
+    command:option("--for", ("Count every request from now on for this long, by `watch fetchers`; slated reports its "
+        .. "last ten seconds without. Default for memcached: %ds"):format(hotkeys.WATCH_S)):argname("TIME")
         :convert(function(text)
             local for_s, problem = units.parse_duration(text)
             if for_s == 0 then
@@ -33,7 +33,7 @@ local function dropped(client)
 end
 
 -- Counts for so long, or until an interrupt. Returns the counter's result, or nil, message, code.
-local function count_reads(context, other, for_s)
+local function count_requests(context, other, for_s)
     local before = dropped(other)
     local client <close> = must(context:connect())
     local line, message, code = client:command("watch fetchers")
@@ -65,7 +65,7 @@ local function figure_cells(one, figure, all, seconds, form)
         all and all > 0 and units.percent(math.min(middle / all, 1), 1) or "-"
 end
 
-local function out_keys(context, hot)
+local function out_keys(context, hot, is_watched)
     local rows = {}
     for i, one in ipairs(hot.keys) do
         local cells = { figure_cells(one, "requests", hot.requests, hot.seconds, units.rate) }
@@ -73,7 +73,7 @@ local function out_keys(context, hot)
         cells[9] = one.key
         rows[i] = cells
     end
-    context:out_table(COLUMNS, rows)
+    context:out_table(is_watched and COLUMNS:gsub("READ", "≤READ") or COLUMNS, rows)
 end
 
 -- The sample, in words.
@@ -82,7 +82,8 @@ local function sample_words(hot, is_watched)
     if not is_watched then
         return ("sample: %s of %d requests%s"):format(hot.noted or "some", hot.requests, seconds)
     end
-    return ("%d reads counted in %.1f s; %s"):format(hot.noted, hot.seconds, hot.lost == 0 and "none lost"
+    return ("%d requests, gets and stores, counted in %.1f s: ≤READ/S is at most; %s"):format(hot.noted,
+        hot.seconds, hot.lost == 0 and "none lost"
         or hot.lost and ("%d lost, %s, which are taken to be like the others"):format(hot.lost,
             units.percent(hot.lost / math.max(hot.lost + hot.noted, 1), 1)) or "this server does not count lost ones")
 end
@@ -92,10 +93,10 @@ function M.run(context, parsed)
     local is_watched = parsed.for_s ~= nil or not context.who.slated
     local for_s = parsed.for_s or hotkeys.WATCH_S
     if is_watched then
-        context:print_note(("counting every read for %g s, which takes processor time of the server: see slatectl(1)")
-            :format(for_s))
+        context:print_note(("counting every request for %g s, which takes processor time of the server: see slatectl(1)"
+            ):format(for_s))
     end
-    local hot = is_watched and must(count_reads(context, client, for_s))
+    local hot = is_watched and must(count_requests(context, client, for_s))
         or not is_watched and must(hotkeys.read(client))
     client:close()
     hotkeys.sort(hot.keys, parsed.by, parsed.count or COUNT)
@@ -107,11 +108,11 @@ function M.run(context, parsed)
         hot.keys = require("slate.base.json").array(hot.keys)
         context:out_json("slate/hotkeys/1", hot)
     elseif #hot.keys > 0 then
-        out_keys(context, hot)
+        out_keys(context, hot, is_watched)
         context:out(sample_words(hot, is_watched) .. "\n")
     end
     if #hot.keys == 0 then
-        return nil, is_watched and ("no key was read more than by chance in %.1f s"):format(hot.seconds)
+        return nil, is_watched and ("no key was requested more than by chance in %.1f s"):format(hot.seconds)
             or "no key is hot: none was requested more than by chance in the last ten seconds", "no"
     end
     return 0

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Hot keys: the keys with the most requests and the most bytes read of the last ten seconds, from a sample, with the
--- error of each count.
+-- error of each count. Of a memcached they are counted, stores and deletes among the reads: bytes read are at most so
+-- many.
 local cells = require "slate.console.cells"
 local detail = require "slate.console.detail"
 local figure = require "slate.console.figure"
@@ -65,11 +66,12 @@ local function bounds_text(share)
     return share.most and figure.percent(share.least) .. "-" .. figure.percent(share.most) or "-"
 end
 
-local function draw_head(grid, area, layout, at)
+local function draw_head(grid, area, layout, at, is_counted)
     grid:head(area.y, area.x, area.width, " NR KEY" .. (at.filter ~= "" and (" with '%s'"):format(at.filter) or ""))
     for i, column in ipairs(COLUMNS) do
         local is_sort = column.by == at.by
-        put(grid, area.y, layout, column, is_sort and cells.STRONG or cells.HEADER, column.head)
+        put(grid, area.y, layout, column, is_sort and cells.STRONG or cells.HEADER,
+            is_counted and column.by == "bytes" and "≤" .. column.head or column.head)
         if column.by then
             grid:hot(cells.area(area.y, layout.x + column.x_end - #column.head, 1, #column.head + 1), "sort", i)
         end
@@ -106,7 +108,7 @@ local function sample_words(hot)
     if not hot.is_counted then
         return hot.seconds and ("%s requests of the last %s s"):format(requests, seconds) or requests .. " requests"
     end
-    return ("%s requests in %s s, %s"):format(requests, seconds, hot.lost == 0 and "all counted"
+    return ("%s requests, gets and stores, in %s s, %s"):format(requests, seconds, hot.lost == 0 and "all counted"
         or hot.lost and figure.count(hot.lost) .. " of them lost and taken to be like the others"
         or "counted; this server does not tell of lost ones")
 end
@@ -172,13 +174,13 @@ end
 -- How the count stands, in a sentence, and its style.
 local function count_words(frame, count)
     if not count then
-        return "memcached reports no hot keys. 9 counts every read for ten seconds, by watch fetchers on a connection "
-            .. "of its own. Meanwhile memcached may take 1.1 to 1.4 times the processor time for a get; reads that its "
-            .. "log drops are told.", cells.PLAIN
+        return "memcached reports no hot keys. 9 counts every request for ten seconds, gets and stores alike, by watch "
+            .. "fetchers on a connection of its own. Meanwhile memcached may take 1.1 to 1.4 times the processor time "
+            .. "for a get; requests that its log drops are told.", cells.PLAIN
     elseif count.note ~= "" then
         return count.note .. (count.connection and "" or "; 9 counts again"), cells.WARN
     end
-    return ("counting: %s reads so far, %d s left"):format(figure.count(count.counter.requests),
+    return ("counting: %s requests so far, %d s left"):format(figure.count(count.counter.requests),
         math.max(0, math.ceil(count.until_s - frame.now_s))), cells.PLAIN
 end
 
@@ -202,11 +204,11 @@ function M.draw(frame, ui, grid, area)
         return
     end
     local count, layout = #at.shown, layout_of(area.width)
-    draw_head(grid, area, layout, at)
+    draw_head(grid, area, layout, at, hot.is_counted)
     if count == 0 then
         grid:text_fit(area.y + 1, 0, area.width, cells.DIM, at.filter ~= ""
             and ("no hot key has '%s' in its name: / changes that"):format(at.filter)
-            or hot.is_counted and "no key is hot: none was read more than by chance; 9 counts again"
+            or hot.is_counted and "no key is hot: none was requested more than by chance; 9 counts again"
             or "no key is hot: sampling is off, or none was requested more than by chance")
         return
     end
