@@ -276,7 +276,7 @@ function App:step(now_s, wall_s)
     sending.show_outcomes(self, now_s)
     if self.open and self.timeline:tick(self.open.tape, now_s) then
         self.is_dirty = true
-    elseif self.open then
+    elseif self.open and not self.is_dirty then -- what a key changed is drawn first
         self.timeline:prepare(self.open.tape, self:live())
     end
     past.seek_once_loaded(self)
