@@ -478,8 +478,46 @@ describe("a trial in slatetop", function()
         assert.is_false(is_on())
     end)
 
+    it("leaves what others changed meanwhile: a value, a mode, pages", function()
+        local minute <const> = { minutes = 1, evictions_pct = 20, hit_points = 0 }
+        local function over(console, by)
+            pass(console, 30)
+            by(console.server)
+            pass(console, 30)
+            assert.is_nil(console.acting.trial)
+            return (console.acting.news:gsub("^trial %S+, 1 min are over: ", ""))
+        end
+        local console = begin(minute)
+        assert.equal("automove mode was changed meanwhile to eviction: not taken back", over(console, function(server)
+            server.settings.slab_automove = "2"
+        end))
+        assert.equal("2", console.server.settings.slab_automove)
+        console = begin(minute)
+        assert.equal("automove mode was changed meanwhile to eviction by you@there: not taken back",
+            over(console, function(server)
+                server.settings.slab_automove = "2"
+                console.text = console.text .. ('{"schema":"slate/audit/1","time_s":%.3f,"who":"you@there",'
+                    .. '"server":"here","id":2,"what":"set","name":"slab_automove","was":"1","is":"2"}\n'):format(now_s)
+            end))
+        console = begin(minute)
+        assert.equal("automove mode is off already", over(console, function(server)
+            server.settings.slab_automove = "0"
+        end))
+        for moved_on, words in pairs({ [2] = "moved 1 of 1 page from class 12 to class 4",
+            [3] = "the pages of class 12 were moved on meanwhile: not taken back" }) do
+            console = new_console(new_server())
+            for _ = 1, 15 do console.second() end
+            console.begin({ { from = 4, to = 12, pages = 3 } }, minute)
+            console.server.pages[7] = 0
+            local news = over(console, function(server) server:move(12, 7, moved_on) end)
+            assert.truthy(news:find(words, 1, true), news)
+            assert.same({ [4] = moved_on == 2 and 62 or 61, [7] = moved_on, [12] = 1 },
+                console.server.pages)
+        end
+    end)
+
     it("ends with a restart of the server, judges nothing, and takes back only what still stands", function()
-        for _, case in ipairs({ { "2", "slab_automove is eviction since the restart: nothing to take back" },
+        for _, case in ipairs({ { "2", "automove mode is eviction since the restart: nothing to take back" },
             { "1", "automove mode ratio → off" } }) do
             for _, is_seen in ipairs({ true, false }) do -- or the time is over before the first snapshot
                 local console, is_on = begin({ minutes = 1, evictions_pct = 20, hit_points = 1 })
@@ -497,7 +535,7 @@ describe("a trial in slatetop", function()
                 assert.equal(case[1] == "1" and "0" or "2", console.server.settings.slab_automove)
                 local of = audit.entries(console.text)[1]
                 assert.equal("restart", of.not_judged)
-                assert.equal("the server restarted meanwhile: not judged; slab_automove is "
+                assert.equal("the server restarted meanwhile: not judged; automove mode is "
                     .. (case[1] == "1" and "still ratio" or "eviction"), of.outcome)
             end
         end

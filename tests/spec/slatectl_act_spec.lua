@@ -298,6 +298,19 @@ for _, kind in ipairs(server.both()) do
             assert.equal("100", settings().lru_crawler_sleep)
         end)
 
+        it("leaves a setting at the end of a trial that others changed meanwhile", function()
+            local code, out, err = ctl.run("trial lru_crawler_sleep=500 --for 300ms --interval 50ms", function()
+                if settings().lru_crawler_sleep == "500" then
+                    ctl.client:command("lru_crawler sleep 700")
+                end
+            end)
+            assert.equal(1, code, err)
+            assert.truthy(err:find("lru_crawler_sleep was changed meanwhile to 700: not taken back", 1, true), err)
+            assert.truthy(out:find(": settings that others changed meanwhile are not taken back", 1, true), out)
+            assert.equal("700", settings().lru_crawler_sleep)
+            ctl.client:command("lru_crawler sleep 100")
+        end)
+
         it("ends with 74 where a change is made, but not on record", function()
             local code, out, err = ctl.shell("SLATE_AUDIT=/dev/null/audit.log slatectl set lru_crawler_sleep=150")
             assert.same({ 74, "lru_crawler_sleep: 100 -> 150\n" }, { code, out })

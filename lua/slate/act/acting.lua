@@ -42,7 +42,7 @@ function Acting:context()
     local server, who = self.server, self.who
     return {
         who = who, server = { name = server }, record = self.record, command = self.run and self.run.command,
-        group = self.run and self.run.group,
+        group = self.run and self.run.group, named = shown.named,
         print_note = function(_, text) self:note("alarm", text) end,
         snapshot = function(_, client)
             return snapshot.take(client, { server = server, slated = who.slated, settings = true })
@@ -137,7 +137,7 @@ function Acting:do_step(client, run, i)
     end
     entry = words and code or entry
     run.done[#run.done + 1] = entry
-    local text = words and (is_restarted and not entry and words or shown.done(step, entry, words)) or id
+    local text = words and (entry and shown.done(step, entry, words) or words) or id
     self:note(words and "you" or "alarm", text)
     return text, words ~= nil
 end

@@ -80,15 +80,17 @@ function M.carry_out(context, client, list, done)
 end
 
 --- Takes back the changes in `done`, entries of the record, the last first; after a restart of the server since the
--- snapshot `before`, only what still stands. Returns the number of failures, and whether the server was restarted.
+-- snapshot `before`, only what still stands. Returns the number of failures, whether the server was restarted, and the
+-- number of changes that were not taken back because others changed the same.
 function M.go_back(context, client, done, before)
-    local steps, failed, is_restarted = require "slate.act.steps", 0, false
+    local steps, failed, is_restarted, left = require "slate.act.steps", 0, false, 0
     for i = #done, 1, -1 do
-        local words, problem, _, _, was_restarted = steps.end_trial(context, client, done[i], before)
-        context:print_note(words and (was_restarted and words or "back: " .. words) or "not taken back: " .. problem)
+        local words, problem, entry, _, was_restarted = steps.end_trial(context, client, done[i], before)
+        context:print_note(words and (entry and "back: " .. words or words) or "not taken back: " .. problem)
+        left = left + (words and not entry and not was_restarted and 1 or 0)
         failed, is_restarted = failed + (words and 0 or 1), is_restarted or was_restarted or false
     end
-    return failed, is_restarted
+    return failed, is_restarted, left
 end
 
 return M

@@ -112,6 +112,12 @@ local function value(step, text)
     return row and settings.shown(row, text) or text
 end
 
+--- The name and value of a setting in the words of the screen, from the server's: "memory limit", "56 MiB".
+function M.named(name, text)
+    local step = { name = name, value = text }
+    return settings_shown.label_and_value(label(step), value(step, text))
+end
+
 -- A setting's change as it is on record: "automove ratio 0.80 → 0.60". step: with its name and value.
 local function recorded(step, entry)
     return settings_shown.changed(label(step), value(step, entry.was or ""), value(step, entry.is))
@@ -139,14 +145,12 @@ function M.progress(step, moved, wanted)
     return "setting " .. label(step)
 end
 
---- The words of a step that is done. entry: of the record; nil if nothing had to change; words: of slate.act.steps.
+--- The words of a step that is done. entry: of the record; words: of slate.act.steps.
 function M.done(step, entry, words)
     if step.kind == "move" then
         return words
     elseif step.kind == "geometry" then
         return ("%s: %s has begun; the tune view shows how far it is"):format(label(step), M.change(step).value)
-    elseif not entry then
-        return ("%s is %s already"):format(label(step), value(step, step.value))
     end
     return recorded(step, entry)
 end

@@ -4,7 +4,7 @@
 -- A step is { kind = "set", name, value }, { kind = "move", src, dst, pages, reason } or { kind = "geometry", line }.
 -- All requests go through a client: a blocking one (slate.wire.client) or that of a talk (slate.act.talk). A context
 -- has who (of Client:identify), server.name, print_note and snapshot, as slate.cli.context, and perhaps a record, of
--- slate.facts.audit.
+-- slate.facts.audit, and named, a function that turns the name and value of a setting into those of a screen.
 local audit = require "slate.facts.audit"
 local faults = require "slate.facts.faults"
 local move = require "slate.act.move"
@@ -53,9 +53,17 @@ function M.prepare(context, client, step)
     return move.prepare(context, client, { src = step.src, dst = step.dst, pages = step.pages })
 end
 
+-- A setting and its value in words: as context.named has them, else as the server has.
+local function named(context, name, text)
+    if context.named then
+        return context.named(name, text)
+    end
+    return name, settings.named(name, text)
+end
+
 local function set(context, client, change, undoes)
     if settings.same(change.name, change.is, change.was) then
-        return ("%s is %s already"):format(change.name, settings.named(change.name, change.was))
+        return ("%s is %s already"):format(named(context, change.name, change.was))
     end
     local fault = faults.of_setting(context.who, change.name, change.is)
     if fault then
@@ -90,7 +98,11 @@ local function move_pages(context, client, plan, undoes, progress)
     local id = entry and audit.note(context, entry)
     if not result then
         return nil, message, code, entry
-    elseif result.state ~= "moved" then
+    end
+    if entry then -- for the end of a trial; not on record
+        entry.dst_pages = result.dst_pages_after
+    end
+    if result.state ~= "moved" then
         return nil, move.words(plan, result), "no", entry
     end
     return move.words(plan, result), id, entry
@@ -142,14 +154,21 @@ function M.reverse(entry, general)
         and "it moved pages to the pool" or "the server chose the source itself")
 end
 
--- A setting must still have the value that the change gave it.
-local function is_untouched(context, client, entry)
+-- The value that the setting of an entry has now, "not known" if the server does not report it; or nil, message, code.
+local function value_now(context, client, entry)
     local values, message, code = runtime.read(client, context.who)
     if not values then
         return nil, message, code
     end
-    local now = settings.value(values, entry.name, tostring(entry.is))
-    if not settings.same(entry.name, tostring(entry.is), now or "") then
+    return settings.value(values, entry.name, tostring(entry.is)) or "not known"
+end
+
+-- A setting must still have the value that the change gave it.
+local function is_untouched(context, client, entry)
+    local now, message, code = value_now(context, client, entry)
+    if not now then
+        return nil, message, code
+    elseif not settings.same(entry.name, tostring(entry.is), now) then
         return nil, ("%s is %s, not %s as change %s left it: another client changed it since, or the server "
             .. "was restarted; nothing was sent"):format(entry.name, settings.named(entry.name, now),
             settings.named(entry.name, entry.is), entry.id or "made here"), "no"
@@ -208,13 +227,13 @@ function M.left_by_restart(context, client, entry)
         local what = entry.what == "move" and "pages" or "chunk sizes"
         return ("the %s are those of the server's start"):format(what), false
     end
-    local values, message, code = runtime.read(client, context.who)
-    if not values then
+    local now, message, code = value_now(context, client, entry)
+    if not now then
         return nil, message, code
     end
-    local now = settings.value(values, entry.name, tostring(entry.is)) or "not known"
     local stands = settings.same(entry.name, tostring(entry.is), now)
-    return ("%s is %s%s"):format(entry.name, stands and "still " or "", settings.named(entry.name, now)), stands
+    local name, value = named(context, entry.name, now)
+    return ("%s is %s%s"):format(name, stands and "still " or "", value), stands
 end
 
 --- Takes an entry of the record back: as carry_out.
@@ -226,15 +245,64 @@ function M.take_back(context, client, entry, force, progress)
     return M.carry_out(context, client, step, entry.id, progress)
 end
 
---- Takes back an entry of a trial, even if another client changed the setting since. After a restart of the server
--- since the snapshot `before`, only what still stands; the record says that nothing was judged. Returns as carry_out,
--- and true after a restart.
+-- The pages of a move that others moved on since.
+local function pages_moved_on(client, entry)
+    local lines, message, code = client:stats("slabs")
+    if not lines then
+        return nil, message, code
+    end
+    local now = require("slate.facts.stats").flat(lines)[entry.dst .. ":total_pages"] or 0
+    return math.max(0, (entry.dst_pages or now) - now)
+end
+
+-- What others left of an entry of a trial: the entry, of a move with fewer pages if some were moved on; or false and
+-- words on what others made of it; or nil, message, code.
+local function left_by_others(context, client, entry)
+    if entry.what == "geometry" then
+        local ok, message, code = is_last_geometry(client, entry)
+        if not ok and code ~= "no" then
+            return nil, message, code
+        end
+        return ok and entry or false, message
+    elseif entry.what == "move" then
+        local gone, message, code = pages_moved_on(client, entry)
+        if not gone then
+            return nil, message, code
+        elseif gone >= entry.pages then
+            return false, ("the pages of class %d were moved on meanwhile"):format(entry.dst)
+        end
+        return setmetatable({ pages = entry.pages - gone }, { __index = entry }), gone > 0
+            and ("; the other %d were moved on meanwhile"):format(gone) or ""
+    end
+    local now, message, code = value_now(context, client, entry)
+    if not now then
+        return nil, message, code
+    end
+    local stands = settings.same(entry.name, tostring(entry.is), now)
+    if stands or settings.same(entry.name, tostring(entry.was), now) then
+        return entry
+    end
+    local who = audit.author(audit.text(context), context.server.name, entry.name, now, entry.time_s or math.huge)
+    local name, value = named(context, entry.name, now)
+    return false, ("%s was changed meanwhile to %s%s"):format(name, value, who and " by " .. who or "")
+end
+
+--- Takes back an entry of a trial, or what others left of it: the words then say so, and the entry of the record is
+-- nil if that is nothing. After a restart of the server since the snapshot `before`, only what still stands; the record
+-- says that nothing was judged. Returns as carry_out, and true after a restart.
 function M.end_trial(context, client, entry, before, progress)
     local general, message, code = M.general(client)
     if not general then
         return nil, message, code
     elseif not (before and snapshot.is_restart(before, { general = general })) then
-        return M.take_back(context, client, entry, true, progress)
+        local rest, others, why = left_by_others(context, client, entry)
+        if rest == false then
+            return others .. ": not taken back"
+        elseif not rest then
+            return nil, others, why
+        end
+        local words, id, of, partly = M.take_back(context, client, rest, true, progress)
+        return words and words .. (others or ""), id, of, partly
     end
     local left, stands, why = M.left_by_restart(context, client, entry)
     if not left then

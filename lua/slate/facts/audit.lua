@@ -178,11 +178,15 @@ function M.judged_moves(text, server)
     return list
 end
 
+-- The text of the record at a path; "" if there is none.
+local function text_at(path)
+    local input = require "slate.base.input"
+    return path and input.kind(path) ~= "device" and input.read(path) or ""
+end
+
 --- The same of the record in the environment's place; empty if there is none.
 function M.judged_moves_on_record(server)
-    local input, path = require "slate.base.input", M.path()
-    local text = path and input.kind(path) ~= "device" and input.read(path)
-    return text and M.judged_moves(text, server) or {}
+    return M.judged_moves(text_at(M.path()), server)
 end
 
 --- The author of the last change of a setting of a server to a value that a record has since a time of day; nil if it
@@ -269,9 +273,9 @@ local function author()
     return user and host and user .. "@" .. host or user or host
 end
 
---- The record at a path: who, and append(compose), which calls compose with the record's text and appends the line that
--- compose returns. append returns true, or nil and a message. It runs in a coroutine: Lua raises an interrupt (Ctrl-C)
--- only in the main one, so a change is recorded before the program ends.
+--- The record at a path: who, read, which returns its text, and append(compose), which calls compose with the record's
+-- text and appends the line that compose returns. append returns true, or nil and a message. It runs in a coroutine:
+-- Lua raises an interrupt (Ctrl-C) only in the main one, so a change is recorded before the program ends.
 function M.file(path)
     local function append(compose)
         if not path then
@@ -279,11 +283,16 @@ function M.file(path)
         end
         return coroutine.wrap(append_to)(path, compose)
     end
-    return { append = append, who = author() }
+    return { append = append, who = author(), read = function() return text_at(path) end }
 end
 
 local function record_of(context)
     return context.record or M.file(M.path())
+end
+
+--- The text of the record of a context, as for note_outcome.
+function M.text(context)
+    return record_of(context).read()
 end
 
 --- Checks beforehand, as far as possible, that a change can be recorded: true, or nil and a message.

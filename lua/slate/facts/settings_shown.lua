@@ -94,6 +94,12 @@ local function with_unit(shown, unit)
     return unit and tonumber(shown) and shown .. " " .. unit or shown
 end
 
+--- A label and a value as shown, in words: "memory limit", "56 MiB".
+function M.label_and_value(label, shown)
+    local name, unit = without_unit(label)
+    return name, with_unit(shown, unit)
+end
+
 --- A change of a setting in words, by its label and its values as shown: "automove window 30 s → 60 s"; and the label
 -- in them.
 function M.changed(label, was, is)

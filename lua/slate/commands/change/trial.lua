@@ -89,7 +89,7 @@ function M.run(context, parsed)
         return nil, ("%s could not be taken back: %s; slatectl undo does it when the server answers again, unless it "
             .. "was restarted"):format(table.concat(names, ", "), message), code
     end
-    local failed, is_restarted = guarded.go_back(context, other, done, now)
+    local failed, is_restarted, left = guarded.go_back(context, other, done, now)
     if not finished then
         error(last, 0)
     elseif is_restarted then
@@ -98,9 +98,11 @@ function M.run(context, parsed)
     elseif not last then
         return nil, sentence, why
     end
-    report(context, base, last, sentence and "taken back: " .. sentence
-        or over_in_words(parsed, base, last) .. ": the settings are taken back\n--keep would have kept them")
-    return (failed > 0 or sentence) and 1 or 0
+    local words = sentence or over_in_words(parsed, base, last)
+    report(context, base, last, left > 0 and words .. ": settings that others changed meanwhile are not taken back"
+        or sentence and "taken back: " .. sentence
+        or words .. ": the settings are taken back\n--keep would have kept them")
+    return (failed > 0 or left > 0 or sentence) and 1 or 0
 end
 
 return M
