@@ -4,6 +4,7 @@ local view = require "slate.judge.view"
 local policy_curve = require "slate.base.policy_curve"
 local verdict = require "slate.judge.verdict"
 local prediction = require "slate.judge.prediction"
+local relief = require "slate.judge.relief"
 local snapshots = require "support.snapshots"
 
 local MIB <const> = 1 << 20
@@ -17,7 +18,9 @@ local function watched(donor, evicted_per_s, about)
         for name, value in pairs(donor) do fields[name] = value end
         local now = snapshots.make(1000 + i, { [3] = snapshots.class(fields),
             [5] = snapshots.class({ age = 10, evicted = evicted_per_s * i }) },
-            { limit_maxbytes = about.limit_bytes or 64 * MIB }, { slab_automove = about.mode or 0 })
+            { limit_maxbytes = about.limit_bytes or 64 * MIB, evictions = about.evictions and about.evictions * i,
+                cmd_get = about.hits and 1000 * i, get_hits = about.hits and about.hits * i },
+            { slab_automove = about.mode or 0 })
         now.slated = about.slated
         one:observe(now)
     end
@@ -264,7 +267,7 @@ describe("the review of a setting", function()
     it("reads the curve for another memory limit", function()
         local asked = { curve = ("STAT bytes %d\r\nSTAT reads 10000\r\nSTAT point:%d 0.5\r\nSTAT point:%d 0.7\r\n"
             .. "END\r\n"):format(64 * MIB, 32 * MIB, 96 * MIB) }
-        local one = watched({}, 0, { slated = "0.1.0" })
+        local one = watched({}, 0, { slated = "0.1.0", evictions = 1 })
         assert.equal("hit ratio 60.0% → 70.0%, +10.0 ± 0.9 points, by the LRU model",
             told(one, { name = "maxbytes", value = "96" }, "expects", asked))
         asked.curve = asked.curve:gsub("END", "STAT hit_ratio_x0.5 0.5\r\nSTAT hit_ratio_x1 0.8\r\n"
@@ -285,6 +288,30 @@ describe("the review of a setting", function()
         assert.truthy(told(one, { name = "maxbytes", value = "96" }, "WARNING"):find("no whole number", 1, true))
     end)
 
+    it("adds a curve's gain to the hits counted lately, and has none where the advice of memory has none", function()
+        local function review(about, mib, further)
+            about.slated = "0.1.0"
+            local reply = ("STAT bytes %d\r\nSTAT reads 10000\r\nSTAT point:%d 0.5\r\nSTAT point:%d 0.7\r\n%sEND\r\n")
+                :format(64 * MIB, 32 * MIB, 96 * MIB, further or "")
+            local one, asked = watched({}, 0, about), { curve = reply }
+            local memory = relief.sentences(one, asked)[1].text
+            return told(one, { name = "maxbytes", value = mib }, "expects", asked), memory
+        end
+        assert.equal("hit ratio 55.0% → 65.0%, +10.0 ± 0.9 points, by the LRU model",
+            (review({ evictions = 1, hits = 550 }, "96")))
+        local told_of, memory = review({ evictions = 0 }, "96")
+        assert.equal("nothing is evicted now: more memory would bring nothing now", told_of)
+        assert.equal(memory, told_of)
+        assert.equal("hit ratio 60.0% → 50.0%, -10.0 ± 1.0 points, by the LRU model",
+            (review({ evictions = 0 }, "32")), "less memory may cost hits that nothing costs now")
+        told_of, memory = review({ evictions = 0 }, "96", ("STAT used_bytes %d\r\n"):format(58 * MIB))
+        assert.equal("the cache is not full yet, it has 58 MiB of 64 MiB: more memory would bring nothing", told_of)
+        assert.equal(memory, told_of)
+        told_of, memory = review({ evictions = 1 }, "96", "STAT first_reads 4000\r\nSTAT lru_hit_ratio 0.5\r\n")
+        assert.truthy(told_of:find("the sample is too young to tell what more memory would bring", 1, true), told_of)
+        assert.equal(memory, told_of)
+    end)
+
     it("says which modes of automove are not for long", function()
         local one = watched({}, 0)
         assert.truthy(told(one, { name = "slab_automove", value = "2" }, "WARNING"):find("trial", 1, true))
@@ -299,7 +326,8 @@ end)
 describe("slatectl set --dry-run", function()
     -- The output for a setting of a slated with this curve.
     local function dry_run(setting, ...)
-        local one = require("support.canned").new({ "tests/console/fixtures/slated-0.1-first.txt" },
+        local FIXTURES <const> = "tests/console/fixtures/slated-0.1-"
+        local one = require("support.canned").new({ FIXTURES .. "first.txt", FIXTURES .. "second.txt" },
             { version = "VERSION 1.6.45" })
         one.files["stats curve"] = { { ("STAT bytes %d"):format(64 * MIB), "STAT reads 10000",
             "STAT hit_ratio_x0.5 0.5", "STAT hit_ratio_x1 0.8", "STAT hit_ratio_x2 0.9", "END" } }
@@ -311,13 +339,13 @@ describe("slatectl set --dry-run", function()
 
     it("prints what slatetop's review says of the same change, but not how a key takes it back", function()
         local out = dry_run("memory=128m")
-        assert.truthy(out:find("\nexpects: hit ratio 80.0% → 90.0%, +10.0 ± 0.6 points, by predictions of its policy\n",
+        assert.truthy(out:find("\nexpects: hit ratio 94.2% → 97.1%, +2.9 ± 0.3 points, by predictions of its policy\n",
             1, true), out)
         assert.is_nil(out:find("u sets", 1, true))
         assert.truthy(dry_run("automove=off"):find("\ncaution: with automove off, only you move pages\n", 1, true))
         assert.is_nil(dry_run("lru_crawler_sleep=200"):find("expects", 1, true))
         local change = require("dkjson").decode(dry_run("memory=128m", "--json")).changes[1]
-        assert.matches("^hit ratio 80.0%% → 90.0%%", change.expects)
+        assert.matches("^hit ratio 94.2%% → 97.1%%", change.expects)
         assert.is_nil(change.caution)
     end)
 

@@ -237,7 +237,7 @@ describe("whether more memory helps", function()
                 end
                 return lines
             end }
-            local context = { pair = function() return { general = {}, settings = {} } end }
+            local context = { pair = function() return { general = { evictions = 1 }, settings = {} } end }
             local facts = assert(advice.memory(context, client, {})).facts
             assert.matches("; ± is a band of 95%%$", facts[5][2])
             return facts[3][2], facts[4][2]

@@ -156,13 +156,14 @@ local function relief_about(context, client, options)
     return relief.about(one, sampled.curves(client, relief.wanted(one)))
 end
 
--- The gain in words; "not known yet" if chance alone may be as much as the hit ratio can rise, or fall. classes: of a
--- snapshot.
-local function gain_in_words(curve, times, here, classes)
+-- The gain in words; "not known yet" if chance alone may be as much as the hit ratio can rise, or fall; or why more
+-- memory has no gain to tell. about: of slate.judge.relief.
+local function gain_in_words(curve, times, here, about)
     local gain, error_ratio, most = sampled.gain_at(curve, times)
-    local below = relief.below_least(classes, times * curve.bytes)
-    if below then
-        return "out of reach: " .. below
+    local below = relief.below_least(about.classes, times * curve.bytes)
+    local without = times > 1 and relief.without_gain(curve, about)
+    if below or without then
+        return below and "out of reach: " .. below or without
     elseif relief.few_reads(curve) or limits.errors_apart * error_ratio >= (times > 1 and 1 - here or here) then
         return "not known yet: too few reads were sampled"
     end
@@ -232,8 +233,8 @@ function M.memory(context, client, options)
             { "memory", memory_words(curve) },
             { "hits lately", curve.measured_hit_ratio and units.percent(curve.measured_hit_ratio, 2) .. ", counted"
                 or "not known yet" },
-            { "twice of it", gain_in_words(curve, 2, here, about.classes) },
-            { "half of it", gain_in_words(curve, 0.5, here, about.classes) },
+            { "twice of it", gain_in_words(curve, 2, here, about) },
+            { "half of it", gain_in_words(curve, 0.5, here, about) },
             { "source", ("%s, of %s; ± is a band of 95%%"):format(source,
                 units.plural(curve.reads or 0, "sampled read")) },
             { "first reads", sampled.first_reads_words(curve) or "not known" },

@@ -169,22 +169,25 @@ end
 
 -- settings ------------------------------------------------------------------------------------
 
--- The hit ratio with another limit and the band of its change, from the points of slate.judge.relief.
+-- The hit ratio of the last ten seconds, that with another limit and the band of the change, by the curve; or why more
+-- memory has no gain to tell, by the rule of slate.judge.relief.
 local function of_memory(one, replies, mib)
     local curve, limit = answers.curve(replies.curve), one.now.general.limit_maxbytes
-    curve = curve and sampled.at_level(curve, relief.today(one.past and one:lately()))
     if not (curve and curve.bytes and limit and mib and mib > 0) then
         return nil
     end
+    local about = relief.about(one)
+    curve = sampled.at_level(curve, about.today)
     local points, source = relief.points(curve)
-    local few = relief.few_reads(curve)
-    if few or not points then
-        return few or sampled.too_few("for a curve")
+    local untold = mib * MIB > limit and relief.without_gain(curve, about) or relief.few_reads(curve)
+    if untold or not points then
+        return untold or sampled.too_few("for a curve")
     end
-    local here, there = sampled.between(points, limit), sampled.between(points, mib * MIB)
+    local gain = sampled.between(points, mib * MIB) - sampled.between(points, limit)
+    local here = about.today or sampled.between(points, limit)
     local _, error_ratio, most = sampled.gain_at(curve, mib * MIB / curve.bytes)
-    return ("hit ratio %s → %s, %s, by %s"):format(units.percent(here, 1), units.percent(there, 1),
-        relief.gain_words(there - here, error_ratio, most), source)
+    return ("hit ratio %s → %s, %s, by %s"):format(units.percent(here, 1),
+        units.percent(math.max(0, math.min(here + gain, 1)), 1), relief.gain_words(gain, error_ratio, most), source)
 end
 
 -- The hit ratio of another policy, in the cache or in one class, by its miniature.
@@ -273,7 +276,8 @@ end
 --- The warnings and the prediction of a setting, read from a server: a list as of M.change, without how slatetop takes
 -- the change back; or nil, message, code. change: { name, value } as of slate.act.shown.
 function M.of_setting(context, client, change)
-    local now, message, code = context:snapshot(client)
+    local is_measured = change.name == "maxbytes" -- the gain of memory depends on what is evicted now
+    local now, message, code, _, one = context[is_measured and "pair" or "snapshot"](context, client)
     if not now then
         return nil, message, code
     end
@@ -282,7 +286,7 @@ function M.of_setting(context, client, change)
         local lines = client:stats(group)
         replies[group] = lines and table.concat(lines, "\n")
     end
-    for _, sentence in ipairs(M.change({ now = now }, replies)) do
+    for _, sentence in ipairs(M.change(one or { now = now }, replies)) do
         list[#list + 1] = sentence.label ~= "undo" and sentence or nil
     end
     return list

@@ -338,6 +338,28 @@ local function before_memory(rows)
         units.classes(ids)) or nil
 end
 
+-- A sentence: more memory would bring nothing, or what it brings is not known, as nothing is evicted; nil if it may.
+local function without_evictions(curve, about)
+    local unfilled = about.general and M.unfilled(about.general, curve)
+    if about.evicts or not unfilled and M.few_reads(curve) then
+        return nil
+    end
+    return unfilled or about.evicts == false and "nothing is evicted now: more memory would bring nothing now"
+        or "what more memory would bring is not known: evictions are not reported, or not yet"
+end
+
+-- A sentence: the sample does not tell what more memory would bring; nil if it does.
+local function untold_by(curve)
+    local _, is_young = sampled.first_reads(curve)
+    return verdict.failed_before(curve) or M.few_reads(curve) or is_young and sampled.first_reads_words(curve) or nil
+end
+
+--- A sentence: why no gain of more memory is told, the one rule of advice and forecasts; nil if there is a gain.
+-- curve: at today's level; about: of M.about.
+function M.without_gain(curve, about)
+    return without_evictions(curve, about) or untold_by(curve)
+end
+
 --- Whether the server is short of memory: { is_short, times, bytes_more, gain, error_ratio, most (these five if it is),
 -- text }; nil before enough was sampled.
 function M.memory(curve, about)
@@ -348,22 +370,13 @@ function M.memory(curve, about)
     elseif about.starves then
         return { text = M.while_starving(about) }
     end
-    local few, unfilled = M.few_reads(curve), about.general and M.unfilled(about.general, curve)
-    if not about.evicts and (unfilled or not few) then
-        return { text = unfilled or about.evicts == false
-            and "nothing is evicted now: more memory would bring nothing now"
-            or "what more memory would bring is not known: evictions are not reported, or not yet" }
-    end
-    local waits = before_memory(about.rows)
+    local waits = without_evictions(curve, about) or before_memory(about.rows)
     if waits then
         return { text = waits }
     end
-    local found, _, is_young = least_worth(curve, about.classes), sampled.first_reads(curve)
-    local failed = verdict.failed_before(curve)
-    if failed or few then
-        return { text = failed or few }
-    elseif is_young then
-        return { is_young = true, text = sampled.first_reads_words(curve) }
+    local found, untold = least_worth(curve, about.classes), untold_by(curve)
+    if untold then
+        return { text = untold }
     elseif found then
         found.is_short = true
         found.text = ("memory is short: %s more (%.0f %%) would bring %s of hits, by its curve"):format(
@@ -458,6 +471,12 @@ function M.sentences(one, replies)
     list[1] = memory and { label = "memory", text = memory.text, tone = memory.is_short and "good" or nil }
     list[#list + 1] = policy and { label = "policy", text = policy.text, tone = policy.is_better and "good" or nil }
     return list
+end
+
+--- Why no gain of more memory is told: a list of one { text }, or none. one, replies: as for M.sentences.
+function M.sentences_without_gain(one, replies)
+    local curve, about = answers.curve(replies.curve), M.about(one, replies.curves)
+    return { curve and { text = M.without_gain(sampled.at_level(curve, about.today), about) } }
 end
 
 --- All policies in few words, as "lru 91.0% -1.2±0.3", at the level of today's hit ratio: a list of { text }.

@@ -103,16 +103,16 @@ local function ratio_words(ratio, least, most)
 end
 
 -- The hit ratios of the cache itself, and those to expect with other memory, with their bands. They are no points of
--- the curve, which is the LRU's.
-local function size_words(curve, policy)
+-- the curve, which is the LRU's. has_gain: more memory has a gain to tell.
+local function size_words(curve, policy, has_gain)
     local hit, expected = nil, {}
     for _, size in ipairs(curve.sizes) do
         hit = size[1] == 1 and size[2] or hit
-        expected[#expected + 1] = SIZES[size[1]] and ("x%g %s"):format(size[1], ratio_words(table.unpack(size, 2, 4)))
-            or nil
+        expected[#expected + 1] = SIZES[size[1]] and (has_gain or size[1] < 1)
+            and ("x%g %s"):format(size[1], ratio_words(table.unpack(size, 2, 4))) or nil
     end
-    return hit and ("%s hit %s %% over 5 turnovers; expected (95 %% band): %s"):format(policy or "its policy",
-        figure.percent(hit), table.concat(expected, ", "))
+    return hit and ("%s hit %s %% over 5 turnovers%s%s"):format(policy or "its policy", figure.percent(hit),
+        expected[1] and "; expected (95 % band): " or "", table.concat(expected, ", "))
         or "what its policy would hit with other memory: not known yet" .. (curve.lacks and "; " .. curve.lacks or "")
 end
 
@@ -272,7 +272,8 @@ function M.draw(frame, ui, grid, area)
         ui.curves.cursor)
     local y, rows = area.y + graph, area.height - graph
     if rows >= 8 then
-        local words = size_words(curve, whatif and whatif.totals.policy)
+        local without = question.ask(frame.model, "slate.judge.relief", "sentences_without_gain")[1]
+        local words = size_words(curve, whatif and whatif.totals.policy, not (without and without.text))
         local used = grid:paragraph(cells.area(y, 0, rows, area.width), cells.PLAIN, words)
         used = used + draw_answers(frame, grid, y + used, area.width)
         draw_tables(frame, ui.curves, grid, cells.area(y + used, 0, rows - used, area.width))
