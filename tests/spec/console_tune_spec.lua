@@ -200,7 +200,14 @@ describe("Tune", function()
         one.ui.tune.wanted.policy = "lru"
         one.draw(160, 50)
         assert.is_true(one.shows("hit ratio 94.2%, +0.0 points ± 5.2 from today's policy"))
-        one.ui.tune.cursor = 7
+        one.frame.model.answers:take("whatif", "STAT sampling 1\r\nSTAT policy s3fifo\r\n"
+            .. "STAT why nothing was counted yet\r\nSTAT class:12:lru:hit_ratio 1\r\n"
+            .. "STAT class:12:lru:difference 0\r\nEND\r\n",
+            { at_s = 12, is_stats = true })
+        one.ui.tune.cursor, one.ui.classes.cursor, one.ui.tune.wanted.class_policy = 6, 12, "lru"
+        one.draw(160, 50)
+        assert.equal(1, select(2, one.text:gsub("nothing was counted yet", "")), one.text)
+        one.ui.tune.wanted.class_policy, one.ui.tune.cursor = nil, 7
         one.ui.tune.wanted.geometry = "factor 1.25"
         one.draw(160, 50)
         assert.is_true(one.shows("waiting for the server's prediction", "undo: revert"))

@@ -249,7 +249,10 @@ describe("the review of a setting", function()
     local WHATIF <const> = "STAT policy slru\r\nSTAT sieve:hit_ratio 0.7\r\nSTAT sieve:difference 0.02\r\n"
         .. "STAT sieve:doubt 0.005\r\nSTAT fifo:hit_ratio 0.68\r\nSTAT fifo:difference 0.001\r\n"
         .. "STAT fifo:doubt 0.005\r\nSTAT class:5:sieve:hit_ratio 0.4\r\nSTAT class:5:sieve:difference -0.1\r\n"
-        .. "STAT class:5:sieve:doubt 0.01\r\nEND\r\n"
+        .. "STAT class:5:sieve:doubt 0.01\r\nSTAT class:5:lru:hit_ratio 0.5\r\nSTAT class:5:lru:difference 0\r\n"
+        .. "STAT class:5:lru:reads 2000\r\nEND\r\n"
+    local LIKE <const>, UNLIKE <const> = { { MIB, 0.45 }, { 4 * MIB, 0.48 }, bytes = 4 * MIB, reads = 2000 },
+        { { MIB, 0.1 }, { 4 * MIB, 0.3 }, bytes = 4 * MIB, reads = 2000 }
 
     it("names the hits of another policy, and whether they could be chance", function()
         local one = watched({}, 0, { slated = "0.1.0" })
@@ -258,10 +261,25 @@ describe("the review of a setting", function()
         assert.truthy(told(one, { name = "policy", value = "fifo" }, "expects", { whatif = WHATIF })
             :find(": inconclusive$"))
         assert.equal("hit ratio 40.0%, -10.0 points ± 1.0 from today's policy, by sampled keys",
-            told(one, { name = "class_policy", value = "sieve 5" }, "expects", { whatif = WHATIF }))
+            told(one, { name = "class_policy", value = "sieve 5" }, "expects",
+                { whatif = WHATIF, curves = { [5] = LIKE } }))
         assert.is_nil(told(one, { name = "class_policy", value = "sieve 3" }, "expects", { whatif = WHATIF }))
         assert.is_nil(told(one, { name = "policy", value = "sieve" }, "expects"))
         assert.truthy(told(one, { name = "policy", value = "none" }, "WARNING"))
+    end)
+
+    it("tells nothing of a class whose pages hit otherwise than the queue that the miniatures share", function()
+        local one = watched({}, 0, { slated = "0.1.0" })
+        local function expects(whatif, curve)
+            return told(one, { name = "class_policy", value = "sieve 5" }, "expects",
+                { whatif = whatif, curves = { [5] = curve } })
+        end
+        assert.equal("not known: the miniature of lru hits 50.0%, the class with its own pages 30.0%",
+            expects(WHATIF, UNLIKE))
+        assert.equal("not known: too few reads of the class were sampled", expects(WHATIF, nil))
+        assert.equal("not known: nothing was counted yet", expects("STAT policy lru\r\n"
+            .. "STAT why nothing was counted yet\r\nSTAT class:5:lru:hit_ratio 1\r\nSTAT class:5:lru:difference 0\r\n"
+            .. "STAT class:5:lru:reads 900\r\nEND\r\n", LIKE))
     end)
 
     it("reads the curve for another memory limit", function()

@@ -22,7 +22,7 @@ local function watched()
 end
 
 local CURVES <const> = { [3] = { { 3 * MIB, 0.9 }, { 4 * MIB, 1 }, { 5 * MIB, 1 }, reads = 1000 },
-    [5] = { { 3 * MIB, 0.3 }, { 4 * MIB, 0.5 }, { 5 * MIB, 0.6 }, reads = 3000 } }
+    [5] = { { 3 * MIB, 0.3 }, { 4 * MIB, 0.5 }, { 5 * MIB, 0.6 }, reads = 3000, bytes = 4 * MIB } }
 
 describe("the value of a page", function()
     it("is by the classes' curves the predicted gain of a move of one page", function()
@@ -45,6 +45,18 @@ describe("the value of a page", function()
         end
         assert.near(list[5].gain - list[3].loss, assert(verdict.predicted_move(one, 3, 5, 1, CURVES)).hits_per_s, 1e-9)
         assert.near(list[3].gain - list[5].loss, assert(verdict.predicted_move(one, 5, 3, 1, CURVES)).hits_per_s, 1e-9)
+    end)
+
+    it("names a better policy only where the miniatures hit as the class does with its own pages", function()
+        local function policy(lru)
+            local whatif = ("STAT policy lru\r\nSTAT class:5:lru:hit_ratio %g\r\nSTAT class:5:lru:difference 0\r\n"
+                .. "STAT class:5:lru:reads 3000\r\nSTAT class:5:sieve:hit_ratio 0.99\r\n"
+                .. "STAT class:5:sieve:difference 0.09\r\nSTAT class:5:sieve:doubt 0.01\r\n"
+                .. "STAT class:5:sieve:reads 3000\r\nEND\r\n"):format(lru)
+            return prediction.page_worth(watched(), { curves = CURVES, whatif = whatif })[1].policy
+        end
+        assert.equal("sieve", policy(0.51))
+        assert.is_nil(policy(0.9), "the class hits half of its reads")
     end)
 
     it("is unknown of classes without a curve, and before enough was read", function()

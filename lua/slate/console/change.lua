@@ -123,6 +123,11 @@ function M.add_wants(change, wants)
         return
     end
     add(wants, "whatif", "curve", "geometry")
+    local class_id = change.name == "class_policy" and math.tointeger(tonumber(change.value:match(" (%d+)$")))
+    if class_id then
+        add(wants, "class_curves")
+        wants.curves_first[#wants.curves_first + 1] = class_id
+    end
     if change.name == "geometry" and is_predicted(change.value) then
         add(wants, "predictions")
         wants.orders[#wants.orders + 1] = change.value

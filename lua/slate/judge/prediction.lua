@@ -190,10 +190,18 @@ local function of_memory(one, replies, mib)
         units.percent(math.max(0, math.min(here + gain, 1)), 1), relief.gain_words(gain, error_ratio, most), source)
 end
 
--- The hit ratio of another policy, in the cache or in one class, by its miniature.
+-- The hit ratio of another policy, in the cache or in one class, by its miniature; or why that is not known.
 local function of_policy(one, replies, name, class_id)
     local whatif = answers.whatif(replies.whatif) or { classes = {} }
-    local policies = class_id and whatif.classes[class_id] or not class_id and whatif.policies and sampled
+    local of_class = class_id and whatif.classes[class_id]
+    if of_class and #whatif.policies == 0 then
+        return "not known: " .. (whatif.totals.why or "no policy was compared yet")
+    end
+    local doubted = of_class and relief.unlike_class(of_class, (replies.curves or {})[class_id])
+    if doubted then
+        return doubted
+    end
+    local policies = of_class or not class_id and whatif.policies and sampled
         .policies_at_level(whatif.totals, whatif.policies, relief.today(one.past and one:lately())) or {}
     for _, guess in ipairs(policies) do
         if guess.policy == name and guess.hit_ratio and guess.difference then
@@ -286,6 +294,8 @@ function M.of_setting(context, client, change)
         local lines = client:stats(group)
         replies[group] = lines and table.concat(lines, "\n")
     end
+    local class_id = now.slated and change.name == "class_policy" and tonumber(change.value:match(" (%d+)$"))
+    replies.curves = class_id and sampled.curves(client, { math.tointeger(class_id) })
     for _, sentence in ipairs(M.change(one or { now = now }, replies)) do
         list[#list + 1] = sentence.label ~= "undo" and sentence or nil
     end
@@ -330,8 +340,10 @@ function M.page_worth(one, replies)
     for _, class in ipairs(seen.classes) do
         if class.total_pages > 0 then
             local worth = worth_of(class, curves[class.id], all_reads)
-            local best = sampled.best_that_evicts(whatif.classes[class.id] or {})
-            if worth and best and best.difference and relief.rate(best) == "better" then
+            local policies = whatif.classes[class.id] or {}
+            local best = sampled.best_that_evicts(policies)
+            if worth and best and best.difference and relief.rate(best) == "better"
+                and not relief.unlike_class(policies, curves[class.id]) then
                 worth.policy, worth.policy_gain = best.policy, best.difference
             end
             list[#list + 1] = worth

@@ -399,6 +399,29 @@ function M.doubt(guess)
     return math.max(guess.doubt or 0, UNSEEN_READS / math.max(guess.reads or math.huge, UNSEEN_READS))
 end
 
+-- The band of 95 % of a hit ratio of so many reads.
+local function ratio_band(hit_ratio, reads)
+    return math.max(limits.errors_apart * math.sqrt(hit_ratio * (1 - hit_ratio) / reads), UNSEEN_READS / reads)
+end
+
+--- A sentence: the miniatures tell nothing of a class; nil if they do. They have one queue for all classes, and a class
+-- has pages of its own: so the miniature of lru must hit what the class's curve, which is lru's, has for these pages.
+-- policies: those of the class; curve: that of the class, or nil (of slate.facts.sampled.curves).
+function M.unlike_class(policies, curve)
+    local lru
+    for _, guess in ipairs(policies) do
+        lru = guess.policy == "lru" and guess or lru
+    end
+    local reads = math.min(lru and lru.reads or 0, curve and curve.reads or 0)
+    if reads < limits.sampled_reads_least or #curve == 0 or not curve.bytes then
+        return "not known: too few reads of the class were sampled"
+    end
+    local own = sampled.between(curve, curve.bytes)
+    return math.abs(lru.hit_ratio - own) > ratio_band(lru.hit_ratio, lru.reads) + ratio_band(own, curve.reads)
+        and ("not known: the miniature of lru hits %s, the class with its own pages %s"):format(
+            units.percent(lru.hit_ratio, 1), units.percent(own, 1)) or nil
+end
+
 --- For too few reads to compare policies: how many are needed, the seconds until they are there (nil: unknown), and a
 -- sentence; nil if there are enough, or there will never be more. totals: of slate.facts.sampled.
 function M.too_few(totals, guess, about)

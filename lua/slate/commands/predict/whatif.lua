@@ -24,7 +24,20 @@ local function as_rows(policies, running)
     return rows
 end
 
-local function out_text(context, totals, policies, classes)
+-- The classes that miniatures tell nothing of: the reasons by id. client: of the server.
+local function doubts_of(client, classes)
+    local ids, doubts = {}, {}
+    for id in pairs(classes) do
+        ids[#ids + 1] = id
+    end
+    local curves = require("slate.facts.sampled").curves(client, ids)
+    for id, policies in pairs(classes) do
+        doubts[id] = require("slate.judge.relief").unlike_class(policies, curves[id])
+    end
+    return doubts
+end
+
+local function out_text(context, totals, policies, classes, doubts)
     context:out(context:pairs({
         { "policy", require("slate.facts.sampled").policy_in_words(totals) },
         { "hits", totals.real_hit_ratio and units.percent(totals.real_hit_ratio, 2)
@@ -49,7 +62,8 @@ local function out_text(context, totals, policies, classes)
     end
     table.sort(ids)
     for _, id in ipairs(ids) do
-        context:out(("\nclass %d\n"):format(id), context:table(COLUMNS, as_rows(classes[id], totals.policy)))
+        context:out(("\nclass %d\n"):format(id), doubts[id] and doubts[id] .. "\n"
+            or context:table(COLUMNS, as_rows(classes[id], totals.policy)))
     end
 end
 
@@ -65,6 +79,7 @@ end
 function M.run(context, parsed)
     local client = must(context:connect())
     local totals, policies, classes = must(require("slate.facts.sampled").whatif(client))
+    local doubts = parsed.classes and not context.json and doubts_of(client, classes) or {}
     client:close()
     if context.json then
         context:out_json("slate/whatif/1", {
@@ -72,7 +87,7 @@ function M.run(context, parsed)
             policies = require("slate.base.json").array(policies), classes = as_list(classes),
         })
     else
-        out_text(context, totals, policies, parsed.classes and classes or {})
+        out_text(context, totals, policies, parsed.classes and classes or {}, doubts)
     end
     if #policies == 0 then
         return nil, require("slate.facts.sampled").too_few("to compare policies"), "no"

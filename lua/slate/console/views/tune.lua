@@ -174,13 +174,14 @@ local function put_whole_row(grid, left, row, changed)
     put_text(grid, left, row.refusal and cells.WARN or cells.STRONG, table.concat(parts))
 end
 
--- Draws all policies with the hit ratios of their miniature caches: "lru 91.0% -1.2±0.3".
-local function put_policies(frame, grid, left)
+-- Draws all policies with the hit ratios of their miniature caches: "lru 91.0% -1.2±0.3". expects: a forecast that
+-- stands above, or nil; it says already why no policy was compared.
+local function put_policies(frame, grid, left, expects)
     if left.height <= 0 or not detail.is_ready(frame, "whatif", grid, left) then
         return
     end
     local whatif = frame.model.answers:parsed("whatif")
-    local texts = { #whatif.policies == 0 and "what-if: " .. tostring(whatif.totals.why or "") or nil }
+    local texts = { #whatif.policies == 0 and not expects and "what-if: " .. tostring(whatif.totals.why or "") or nil }
     for _, policy in ipairs(question.ask(frame.model, "slate.judge.relief", "compared")) do
         texts[#texts + 1] = policy.text
     end
@@ -202,16 +203,14 @@ local function draw_panel(frame, ui, grid, area, row)
     local model, changed = frame.model, is_changed(ui, row)
     local left = cells.area(area.y + 1, area.x, area.height - 2, area.width)
     grid:rule(area.y, area.x, area.width, row.label)
-    if changed then
-        local forecast = change.forecast(model, change_of(ui, row))
-        put_text(grid, left, cells.STRONG, change.forecast_of(forecast, "expects"))
-    end
+    local expects = changed and change.forecast_of(change.forecast(model, change_of(ui, row)), "expects")
+    put_text(grid, left, cells.STRONG, expects)
     put_whole_row(grid, left, row, changed)
     if row.name == "slab_automove" then
         put_text(grid, left, cells.BAD, moves.failure((model.answers:parsed("moves"))))
     end
     if (row.name == "policy" or row.name == "class_policy") and model.now.slated then
-        put_policies(frame, grid, left)
+        put_policies(frame, grid, left, expects)
     else
         local entry = explain.entry(change.term(row.name)) or {}
         put_text(grid, left, cells.PLAIN, entry.meaning)
