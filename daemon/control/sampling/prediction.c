@@ -159,7 +159,8 @@ void prediction_log_changed(struct prediction_log *l, const struct prediction_ch
     l->windows = 0;
     l->hits = l->misses = 0;
     /* the predictions were about the cache before the change */
-    l->made = (struct prediction){.lacks = "the cache changed a moment ago"};
+    l->made =
+        (struct prediction){.lacks = "no quarter of a turnover was seen since the last change"};
 }
 
 bool prediction_log_overtaken(struct prediction_log *l) {

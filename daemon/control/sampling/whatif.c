@@ -105,6 +105,10 @@ static void whatif_note_change(struct whatif *w, const struct evict_policy *runn
     if (w->running != NULL) {
         prediction_log_changed(&w->predictions, &change);
     }
+    if (w->running != NULL && running != w->running) { /* `why` was about the policy before */
+        snprintf(w->why, sizeof w->why, "nothing was counted since the change from %s",
+                 w->running->name);
+    }
     if (resized) {
         shadow_forget_sizes(w->shadow);
         w->sized_bytes = bytes;

@@ -128,7 +128,7 @@ void whatif_predictions(struct whatif *w, struct prediction_log *to) {
         to->made = (struct prediction){.enough = false};
         snprintf(to->made.lacks, sizeof to->made.lacks, "nothing is sampled");
     } else if (!to->made.enough && to->made.lacks[0] == '\0') {
-        snprintf(to->made.lacks, sizeof to->made.lacks, "no read was counted yet");
+        snprintf(to->made.lacks, sizeof to->made.lacks, "no quarter of a turnover was seen yet");
     }
 }
 

@@ -44,7 +44,7 @@ TEST(test_predictions_of_a_size_are_compared_with_its_outcome) {
     change(&l, 64, 128, 0);
     ok(l.waits && fabs(l.change.expected - 0.7) < 1e-9 && fabs(l.change.band - 0.02) < 1e-9 && fabs(l.change.before - 0.5) < 1e-9,
        "a change of which something was told is kept, with that");
-    ok(!l.made.enough && strcmp(l.made.lacks, "the cache changed a moment ago") == 0,
+    ok(!l.made.enough && strcmp(l.made.lacks, "no quarter of a turnover was seen since the last change") == 0,
        "and of the cache that is now nothing is told yet");
     ok(!last_window_compares(&l, PREDICTION_SETTLE, 10, 90), "the cache has time to settle");
     ok(last_window_compares(&l, PREDICTION_MEASURE, 71, 29), "then hits are counted");

@@ -417,6 +417,9 @@ static void test_s3auto_stays_with_its_structure(uint64_t seed) {
     whatif_facts(s.whatif, &f);
     ok(f.changes == 1 && f.running == &evict_s3loop, "in a loop s3auto goes to s3loop, and not back: %u changes, %s", (unsigned)f.changes, f.changed);
     cache_set_policy(s.cache, &evict_s3fifo, SLAB_CLASS_NONE);
+    tend(&s, 2 * CLOCK_SECOND_US);
+    whatif_facts(s.whatif, &f);
+    is_str(f.why, "nothing was counted since the change from s3loop", "after a change of the policy no reason is of the one before");
     phase(&s, RECENT, ITEMS * 16, seed);
     whatif_facts(s.whatif, &f);
     ok(evict_same_structure(f.running, &evict_s3fifo),
