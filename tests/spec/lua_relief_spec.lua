@@ -357,7 +357,8 @@ describe("whether another policy helps", function()
     end)
 
     it("says too young to tell in place of bounds of more than 100 points", function()
-        local replies, words = { whatif = table.concat(whatif_of(0.05, 1.06), "\r\n") }, {}
+        local reply = table.concat(whatif_of(0.05, 1.06), "\r\n"):gsub("none:doubt 0", "none:doubt 1.14")
+        local replies, words = { whatif = reply }, {}
         for _, judge in ipairs({ relief.ratings, relief.compared }) do
             for _, one in ipairs(judge(nil, replies)) do
                 words[#words + 1] = (one.label or "") .. " " .. one.text
@@ -366,6 +367,7 @@ describe("whether another policy helps", function()
         words = table.concat(words, "; ")
         assert.matches("sieve too young to tell", words)
         assert.matches("sieve: too young to tell", words)
+        assert.matches("none too young to tell", words)
         assert.not_matches("106", words)
     end)
 

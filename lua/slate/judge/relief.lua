@@ -520,9 +520,9 @@ function M.ratings(_, replies)
     local list, whatif = {}, answers.whatif(replies.whatif) or { totals = {}, policies = {} }
     for i, guess in ipairs(whatif.policies) do
         local is_now = guess.policy == whatif.totals.policy
-        local word = guess.policy == "none" and "refuses when full"
-            or M.too_few(whatif.totals, guess, {}) and TOO_FEW
+        local word = M.too_few(whatif.totals, guess, {}) and TOO_FEW
             or guess.difference and M.doubt(guess) > 1 and TOO_YOUNG -- no hit ratio differs by more
+            or guess.policy == "none" and "refuses when full"
             or guess.difference and M.rate(guess) or "inconclusive"
         local rating = is_now and "in use" or word == "better" and "+ better" or word == "worse" and "- worse" or word
         list[i] = { label = guess.policy, tone = not is_now and TONES[word] or nil,
