@@ -422,6 +422,13 @@ describe("a trial in slatetop", function()
         assert.is_false(is_on())
         assert.equal("trial reverted, 1 min are over: automove mode ratio → off", console.acting.news)
         assert.is_nil(console.acting.trial)
+        local notes = console.acting.notes
+        assert.same({ 4, console.acting.news }, { #notes, notes[4].text }) -- after the change, its end and its verdict
+    end)
+
+    it("names a setting and its value with its unit", function()
+        local steps = { { kind = "set", name = "maxbytes", value = "41943040" } }
+        assert.equal("set memory limit to 40 MiB", require("slate.act.shown").title(steps))
     end)
 
     it("goes back when evictions, losses, refused stores or hits cross a bound, not in its first seconds", function()

@@ -18,7 +18,7 @@ local M = {}
 
 local UNDO_MOST <const> = 16
 local RESTARTED <const> = "the server restarted, and nothing is judged"
-local PREFIXES <const> = { change = "", undo = "undo: ", redo = "redo: ", trial = "trial over: " }
+local PREFIXES <const> = { change = "", undo = "undo: ", redo = "redo: " } -- the end of a trial has one sentence
 
 local Acting = {}
 Acting.__index = Acting
@@ -138,7 +138,9 @@ function Acting:do_step(client, run, i)
     entry = words and code or entry
     run.done[#run.done + 1] = entry
     local text = words and (entry and shown.done(step, entry, words) or words) or id
-    self:note(words and "you" or "alarm", text)
+    if run.kind ~= "trial" or #run.steps > 1 then
+        self:note(words and "you" or "alarm", text)
+    end
     return text, words ~= nil
 end
 
@@ -225,7 +227,9 @@ function Acting:start(kind, list, taken, title, group)
     local run = { kind = kind, steps = list, taken = taken, title = title, done = {}, at = 1, progress = title,
         began_s = clock.steady_s(), command = {}, group = group }
     self.run = run
-    self:note("you", PREFIXES[kind] .. title)
+    if PREFIXES[kind] then
+        self:note("you", PREFIXES[kind] .. title)
+    end
     run.talk = talk.new(function(client) return self:carry_out(client, run) end)
     return run
 end

@@ -133,7 +133,7 @@ function M.title(list)
     elseif step.kind == "geometry" then
         return ("set %s to %s"):format(label(step), M.change(step).value)
     end
-    return ("set %s to %s"):format(label(step), value(step, step.value))
+    return ("set %s to %s"):format(M.named(step.name, step.value))
 end
 
 --- The words of a step under way. moved, wanted: pages; nil for a setting.
