@@ -244,8 +244,37 @@ describe("a change from slatetop", function()
         assert.truthy(console.begin({ { name = "verbosity", value = "1" } }):find("one change at a time", 1, true))
         assert.equal("setting automove mode", console.acting:words())
         console.is_up = false
-        assert.equal("the connection broke, so the outcome of the remaining commands is unknown", console.run())
+        assert.equal("the connection broke: nothing was sent", console.run())
         assert.is_nil(console.acting.run)
+    end)
+
+    it("with an unknown outcome is looked up when the server answers again", function()
+        local setting <const>, move <const> = { name = "slab_automove", value = "1" }, { from = 4, to = 12, pages = 1 }
+        for _, case in ipairs({ { setting, "slabs automove 1", false, "automove mode is off: not set" },
+            { setting, "slabs automove 1", true, "automove mode is ratio: set, but not on record" },
+            { move, "slabs reassign 4 12", true, "class 4 has 63 pages now, and class 12 has 2" } }) do
+            local server = new_server()
+            local console = new_console(server)
+            assert.is_true(console.acting:begin("change", { case[1] }, STOCK, true, NO_TRIAL))
+            local line
+            repeat
+                line = console.acting:step(true)
+                if line and line ~= case[2] then
+                    console.acting:reply(server:answer(line))
+                end
+            until line == case[2]
+            if case[3] then -- the server did it, and its answer was lost
+                server:answer(line)
+            end
+            console.is_up = false
+            assert.equal(("the connection broke, so the outcome of %s is unknown"):format(case[2]), console.run())
+            console.is_up = true
+            assert.equal(case[4], console.run())
+            local notes = console.acting.notes
+            assert.equal(3, #notes)
+            assert.equal(case[4], notes[3].text)
+            assert.is_nil(console.acting.unknown)
+        end
     end)
 end)
 

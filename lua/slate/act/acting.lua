@@ -27,7 +27,8 @@ Acting.__name = "slate.act.acting"
 --- about: server (its name), observer (of slate.judge.view; the owner shows each snapshot to it) and record (of
 -- slate.facts.audit.file, with read, a function that returns the end of its text). Fields for the owner: notes, a list
 -- of { kind = "you" | "alarm", text } to show and clear; news, the last outcome; has_failed, of the last run; run (a
--- change is under way), trial and outcome (the verdict of the last change is shown), nil when there is none.
+-- change is under way), trial, outcome (the verdict of the last change is shown) and unknown (a step whose outcome the
+-- server is asked for once it answers again), nil when there is none.
 function M.new(about)
     return setmetatable({ server = about.server, observer = about.observer, record = about.record, undo = {}, redo = {},
         notes = {} }, Acting)
@@ -130,6 +131,8 @@ function Acting:do_step(client, run, i)
     if run.kind == "trial" then
         words, id, code, entry, is_restarted = steps.end_trial(context, client, taken, self.trial.snapshot, progress)
         self.trial.why = is_restarted and RESTARTED or self.trial.why
+    elseif run.kind == "look" then
+        words, id = steps.words_now(context, client, step)
     elseif run.kind == "undo" then
         words, id, code, entry = steps.take_back(context, client, taken, run.taken.is_own, progress)
     else
@@ -200,7 +203,7 @@ function Acting:end_run()
     self.run = nil
     if run.kind == "change" or run.kind == "redo" then
         self:end_change(run, is_complete, remember(self.undo, run.done, run.title, run.group))
-    elseif is_complete then
+    elseif is_complete and run.taken then
         forget(self.undo, run.taken)
         if run.kind == "trial" then
             text = ("trial %s, %s: %s"):format(#run.done > 0 and "reverted" or "over", self.trial.why, text)
@@ -386,11 +389,18 @@ end
 function Acting:step(is_up, is_late)
     self:watch_trial(is_up)
     self:follow_outcome()
+    if self.unknown and is_up and not self.run then
+        local step = self.unknown
+        self.unknown = nil
+        self:start("look", { step }, nil, shown.title({ step }))
+    end
     local run = self.run
     if not run then
         return nil
     elseif not is_up then
-        run.talk:break_off("the connection broke, so the outcome of the remaining commands is unknown")
+        self.unknown = (run.sent and run.kind ~= "trial" or run.kind == "look") and run.steps[run.at] or nil
+        run.talk:break_off(run.sent and ("the connection broke, so the outcome of %s is unknown"):format(run.sent)
+            or ("the connection broke: nothing %swas sent"):format(run.at > 1 and "more " or ""))
     elseif is_late then
         withhold(run)
     end

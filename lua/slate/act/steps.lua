@@ -236,6 +236,25 @@ function M.left_by_restart(context, client, entry)
     return ("%s is %s%s"):format(name, stands and "still " or "", value), stands
 end
 
+--- What the server has now of a step whose outcome is unknown, in words; or nil, message, code.
+function M.words_now(context, client, step)
+    if step.kind == "geometry" then
+        return "the Tune view shows whether the chunk sizes change"
+    elseif step.kind == "move" then
+        local pages, message, code = client:stats("slabs")
+        pages = pages and require("slate.facts.stats").flat(pages)
+        return pages and ("class %d has %d pages now, and class %d has %d"):format(step.src,
+            pages[step.src .. ":total_pages"] or 0, step.dst, pages[step.dst .. ":total_pages"] or 0), message, code
+    end
+    local now, message, code = value_now(context, client, { name = step.name, is = step.value })
+    if not now then
+        return nil, message, code
+    end
+    local name, value = named(context, step.name, now)
+    return ("%s is %s: %s"):format(name, value,
+        settings.same(step.name, step.value, now) and "set, but not on record" or "not set")
+end
+
 --- Takes an entry of the record back: as carry_out.
 function M.take_back(context, client, entry, force, progress)
     local step, message, code = M.check_back(context, client, entry, force)

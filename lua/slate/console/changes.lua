@@ -126,7 +126,7 @@ function Changes:step(connection, now_s, is_late)
         observer.judged_moves = require("slate.facts.audit").judged_moves(record_of(self.audit_path).read(),
             self.model.server)
     end
-    if not has(self, "run", "trial", "outcome") then
+    if not has(self, "run", "trial", "outcome", "unknown") then
         return false
     end
     local was_running = has(self, "run")
