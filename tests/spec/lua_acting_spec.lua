@@ -92,14 +92,15 @@ local function new_console(server, who)
             console.text = console.text .. compose(console.text)
             return true
         end } })
-    -- A second passes, with so many gets, hits, evictions, items that moves drop, and stores refused.
-    function console.second(gets, hits, evictions, dropped, refused)
+    -- A second passes, with so many gets, hits, evictions, items that moves drop, stores refused, and pages of class
+    -- 12.
+    function console.second(gets, hits, evictions, dropped, refused, pages)
         now_s = now_s + 1
         console.gets, console.hits = console.gets + (gets or 1000), console.hits + (hits or 900)
         console.evictions = console.evictions + (evictions or 100)
         console.dropped, console.refused = console.dropped + (dropped or 0), console.refused + (refused or 0)
         one:observe(snapshots.make(now_s, { [4] = snapshots.class({ total_pages = 64 }),
-            [12] = snapshots.class({ total_pages = 1 }) }, { cmd_get = console.gets, get_hits = console.hits,
+            [12] = snapshots.class({ total_pages = pages or 1 }) }, { cmd_get = console.gets, get_hits = console.hits,
             pid = server.pid or 1, time = now_s // 1, evictions = console.evictions,
             get_misses = console.gets - console.hits, slab_reassign_busy_deletes = console.dropped,
             store_no_memory = console.refused }, { slab_reassign = true }))
@@ -292,6 +293,19 @@ describe("a move from slatetop", function()
         local back, proposed = console.undo()
         assert.same({ { from = 12, to = 4, pages = 2 } }, proposed.changes)
         assert.truthy(back:find("moved 2 of 2 pages from class 12 to class 4", 1, true), back)
+    end)
+
+    it("goes back as far as its class has pages: it keeps its last one", function()
+        local server = new_server()
+        local console = new_console(server)
+        console.begin(move(3))
+        server.pages[12] = 3 -- others moved one on
+        console.second(nil, nil, nil, nil, nil, 3)
+        local back, proposed = console.undo()
+        assert.same({ { from = 12, to = 4, pages = 2 } }, proposed.changes)
+        assert.equal("move 3 pages from class 4 to class 12; a class keeps its last page", proposed.title)
+        assert.truthy(back:find("moved 2 of 2 pages from class 12 to .*, and class 12 keeps its last page$"), back)
+        assert.equal(1, server.pages[12])
     end)
 
     it("of a plan tells the sum of all, and what ended a plan too early", function()

@@ -296,6 +296,10 @@ function Acting:propose(of, title)
     self.proposed = { of = of, steps = list, title = title, changes = {}, group = of.entries[1].fleet or of.group,
         id = of.entries[#of.entries].id }
     for i, step in ipairs(list) do
+        local class = step.kind == "move" and snapshot.by_id(self.observer.now)[step.src]
+        if class and steps.fit_move(step, class.total_pages) then
+            self.proposed.title = title .. "; a class keeps its last page"
+        end
         self.proposed.changes[i] = shown.change(step)
     end
     return self.proposed

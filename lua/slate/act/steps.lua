@@ -197,6 +197,14 @@ function M.general(client)
     return require("slate.facts.stats").figures(lines)
 end
 
+--- Leaves a move only the pages that its source can give: a class keeps its last one. pages: of the source, or nil.
+-- True if that makes them fewer.
+function M.fit_move(step, pages)
+    local is_less = step.kind == "move" and pages and pages > 1 and step.pages >= pages
+    step.pages = is_less and pages - 1 or step.pages
+    return is_less or false
+end
+
 --- Checks that an entry can be taken back now. force: even if another client changed the setting since. Returns the
 -- step, or nil, message, code.
 function M.check_back(context, client, entry, force)
@@ -213,6 +221,9 @@ function M.check_back(context, client, entry, force)
         ok, message, code = is_last_geometry(client, entry)
     elseif step.kind == "set" and not force then
         ok, message, code = is_untouched(context, client, entry)
+    elseif step.kind == "move" then
+        ok, message, code = client:stats("slabs")
+        M.fit_move(step, ok and require("slate.facts.stats").flat(ok)[step.src .. ":total_pages"])
     end
     if not ok then
         return nil, message, code
@@ -261,7 +272,11 @@ function M.take_back(context, client, entry, force, progress)
     if not step then
         return nil, message, code
     end
-    return M.carry_out(context, client, step, entry.id, progress)
+    local words, id, of, partly = M.carry_out(context, client, step, entry.id, progress)
+    if words and step.kind == "move" and step.pages < entry.pages then
+        words = ("%s, and class %d keeps its last page"):format(words, step.src)
+    end
+    return words, id, of, partly
 end
 
 -- The pages of a move that others moved on since.
