@@ -379,9 +379,10 @@ local function add_weights(add, list)
             doubt = worth.loss_doubt } or donor
     end
     if receiver and donor then
-        add(("a page more would bring class %d most: %.1f ± %.1f hits in 1000 requests"):format(receiver.id,
-            receiver.gain, receiver.doubt or 0))
-        add(("a page less would cost class %d least: %.1f ± %.1f hits"):format(donor.id, donor.loss, donor.doubt or 0))
+        add(("in the last window a page more would have brought class %d most: %.1f ± %.1f hits in 1000 requests")
+            :format(receiver.id, receiver.gain, receiver.doubt or 0))
+        add(("a page less would have cost class %d least: %.1f ± %.1f hits; Curves forecasts those to come"):format(
+            donor.id, donor.loss, donor.doubt or 0))
         add("a page moves when the gain less its doubt exceeds twice the loss with its doubt")
     end
 end
