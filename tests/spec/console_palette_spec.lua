@@ -155,10 +155,20 @@ describe("the palette", function()
         ui.classes.cursor = 5
         assert.equal(5, choices.class_of(ui)) -- Overview and Classes have one cursor
         view_list.open_class(ui, 12)
-        assert.equal(12, choices.class_of(ui))
+        assert.same({ 12, 12 }, { choices.class_of(ui), ui.classes.cursor }) -- which Tune's policy is of, too
         palette.open(ui)
         type_text("set class_policy sieve\n")
         assert.truthy(ui.palette.why:find("needs slated"))
+    end)
+
+    it("names the class whose policy is set", function()
+        local model = screens.model("slated-0.1")
+        model.answers:take("config", "STAT policy:choices lru|sieve\r\n", { at_s = 12, is_stats = true })
+        frame, ui = screens.frame(model), view_list.ui()
+        view_list.open_class(ui, 9)
+        palette.open(ui)
+        type_text("set class_policy si")
+        assert.matches("^policy of class 9: ", choices.of(frame, ui, ui.palette.typed)[1].help)
     end)
 
     it("keeps a line with a mistake, and says which", function()

@@ -51,9 +51,9 @@ function M.open(ui, index)
     ui.view, ui.class_is_open = index, false
 end
 
---- Shows one class over the view.
+--- Shows one class over the view. It is under the cursor of Classes then, so that Tune has its policy.
 function M.open_class(ui, id)
-    ui.class_is_open, ui.focus, ui.class = true, id, nil
+    ui.class_is_open, ui.focus, ui.class, ui.classes.cursor = true, id, nil, id
 end
 
 --- The operator's choices on all screens, as at a start. The part of a view or overlay is made when it is first used.

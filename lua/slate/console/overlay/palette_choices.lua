@@ -158,6 +158,7 @@ local function add_values(choices, row, value, help)
     for choice in row.choices:gmatch("[^|]+") do
         if choice:lower():sub(1, #value) == value:lower() then
             local words = settings_shown.value_words(row.name, choice)
+            words = row.name == "class_policy" and words ~= "" and row.label .. ": " .. words or words
             local first = settings_shown.typed_after(choice) -- the rest is to be typed
             add(choices, before, first and first:sub(1, -2) or choice, first and first:sub(-1) or "",
                 words ~= "" and words or help)

@@ -284,7 +284,6 @@ end
 
 -- Shows the next class of the table, in the table's order.
 local function step(frame, ui, by)
-    ui.classes.cursor = ui.focus
     class_table.move_cursor(frame.model, ui.classes, by)
     view_list.open_class(ui, ui.classes.cursor)
 end

@@ -61,7 +61,7 @@ function M.draw(frame, ui, grid, area)
     end
     local height = area.height - foot - detail
     class_table.draw(model, ui.classes, grid, cells.area(area.y, area.x, height, area.width - beside))
-    local id = ui.classes.cursor
+    local id = model:class(ui.classes.cursor) and ui.classes.cursor
     if beside > 0 and id then
         local left = require("slate.console.views.class").draw_beside(frame, grid,
             cells.area(area.y, area.x + area.width - beside + 1, height, beside - 1), id)
