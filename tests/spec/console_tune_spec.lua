@@ -108,6 +108,13 @@ describe("Tune", function()
         one.ui.tune.edits, one.ui.tune.cursor = false, 4
         pick("enter") -- as from the key t of another view
         assert.same({ true, "lua:", 1 }, { one.ui.tune.edits, one.ui.tune.typed, one.ui.tune.cursor })
+        view_list.open(one.ui, view_list.index("fleet"))
+        one.ui.fleet.marked = { true, true }
+        picker.open(one.ui, "slab_automove", "lua:NAME", function(value) error("sends " .. value) end)
+        picker.command(one.frame, one.ui, "accept") -- for marked servers the palette takes the rest: Tune is of one
+        assert.same({ true, "set slab_automove lua:" }, { one.ui.palette.is_open, one.ui.palette.typed })
+        one.ui.palette.is_open, one.ui.fleet.marked = false, {}
+        view_list.open(one.ui, view_list.index("tune"))
         one.press("escape", "down", "down", "down", "down", "enter")
         one.draw()
         assert.is_true(one.shows("● s3fifo     items not read while they are new go early"))

@@ -1,9 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The values of a setting to choose from, a line each with its effect: of a row of Tune, or the modes of automove.
---- Nothing is sent: the value becomes a new value of Tune, or opens its review; Tune asks for the part that is typed.
+--- Nothing is sent: the value becomes a new value of Tune, or opens its review; Tune asks for the part that is typed, and
+--- the palette for marked servers.
 local cells = require "slate.console.cells"
 local change = require "slate.console.change"
 local keys = require "slate.console.keys"
+local marked = require "slate.console.marked"
 local settings_shown = require "slate.facts.settings_shown"
 local view_list = require "slate.console.view_list"
 
@@ -63,6 +65,11 @@ function M.command(frame, ui, command)
         return nil
     end
     local before = settings_shown.typed_after(picker.at)
+    if before and select(2, view_list.current(ui)) == "fleet" and marked.count(ui) > 0 then -- Tune is of one server
+        view_list.module("palette").open(ui)
+        ui.palette.typed = ("set %s %s"):format(picker.name, before)
+        return nil
+    end
     return before and view_list.module("tune").type(frame, ui, picker.name, before) or picker.take(picker.at)
 end
 
