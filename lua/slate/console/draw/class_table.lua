@@ -34,9 +34,9 @@ end
 
 -- ---- the filter while it is typed ----
 
---- Begins to type a filter, with the one in use.
+--- Begins to type a filter in place of the one in use; an empty one shows all classes.
 function M.edit_filter(ui)
-    ui.edits_filter, ui.typed, ui.typed_why = true, ui.filter, ""
+    ui.edits_filter, ui.typed, ui.typed_why = true, "", ""
 end
 
 --- A key while a filter is typed. A text that is no filter stays, with the reason in typed_why.
