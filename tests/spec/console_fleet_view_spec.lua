@@ -84,7 +84,7 @@ describe("slatetop's Fleet", function()
         ["down: refused, next try in 2 s"] = function(of) of:set_link("down", "refused", 1050) end,
         ["stalled: no answer for 9s"] = function(of) of.at_s = 3.4 end,
         ["measuring"] = function(of) of.before = nil end,
-        ["restarted 3s ago"] = function(of)
+        ["restarted 3s"] = function(of)
             of.rows, of.now.time_s = {}, 100
             of.observer.incidents.lately = function(_, name) return name == "restart" and { to_s = 97 } or nil end
         end,

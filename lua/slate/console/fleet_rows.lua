@@ -59,7 +59,7 @@ local function state_of(frame, line)
     elseif starving > 0 then
         return "starves " .. starving
     elseif restart then
-        return ("restarted %s ago"):format(figure.age((of.now.time_s - restart.to_s) // 1))
+        return ("restarted %s"):format(figure.age((of.now.time_s - restart.to_s) // 1))
     end
     return (line.tone == "bad" or line.tone == "warn") and (line.short or line.text) or "ok"
 end

@@ -61,9 +61,15 @@ local function share_of(hot, key, name)
         most = math.min(most / all, 1) } or {}
 end
 
+-- "3.0 to 3.2", or "3.0" if both are the same.
+local function bounds_words(least, most, between)
+    least, most = figure.percent(least), figure.percent(most)
+    return least == most and least or least .. between .. most
+end
+
 -- "3.0-3.2"
 local function bounds_text(share)
-    return share.most and figure.percent(share.least) .. "-" .. figure.percent(share.most) or "-"
+    return share.most and bounds_words(share.least, share.most, "-") or "-"
 end
 
 local function draw_head(grid, area, layout, at, is_counted)
@@ -152,8 +158,8 @@ local function first_words(hot)
         local share = share_of(hot, hot.keys[i], "requests")
         least, most = least + (share.least or 0), most + (share.most or 0)
     end
-    return ("%s; the first %s %s to %s %% of them"):format(sample_words(hot),
-        count == 1 and "key has" or count .. " keys have", figure.percent(least), figure.percent(math.min(most, 1)))
+    return ("%s; the first %s %s %% of them"):format(sample_words(hot),
+        count == 1 and "key has" or count .. " keys have", bounds_words(least, math.min(most, 1), " to "))
 end
 
 -- The keys in the order and with the names that the operator chose.
@@ -239,7 +245,7 @@ end
 function M.command(frame, ui, command)
     local at, rows = ui.hotkeys, keys.move_rows(command, SCREEN_ROWS)
     if command == "filter" then
-        at.edits_filter = true
+        at.edits_filter, at.filter = true, ""
     elseif command == "sort_next" then
         at.by = at.by == "requests" and "bytes" or "requests"
         return { kind = "say", text = "by " .. at.by }
