@@ -136,7 +136,7 @@ describe("a setting", function()
     it("has limits and choices of its own on slated, and none of its store's lack", function()
         local replies = { settings = STOCK, config = CONFIG, policies = POLICIES }
         local memory = row("maxbytes", SLATED, replies)
-        assert.truthy(why_not("maxbytes", "7"):find("of at least 8m: whole", 1, true))
+        assert.truthy(why_not("maxbytes", "7"):find("of MiB, or one with k, m, g or t, of at least 8m", 1, true))
         assert.same({ 8, 256, "runtime", "64" }, { memory.least, memory.most, memory.source, memory.now })
         assert.is_string(why_not("maxbytes", "257", SLATED, replies))
         assert.is_nil(why_not("maxbytes", "256", SLATED, replies))

@@ -19,7 +19,7 @@ function M.check_shown(who, replies, name, shown)
     local values, traits = settings.values(replies)
     local is, why, code = settings_change.check(row, settings.text(row, shown), who, values, traits, row.label)
     if not is then
-        return why, code
+        return row.unit and why:gsub("a number of bytes", "a number of MiB") or why, code -- a number is shown in MiB
     elseif not SHOWN_ELSEWHERE[name] and settings.same(name, is, settings.value(values, name, is)) then
         return ("%s is %s already: choose another value"):format(row.label, shown), "usage"
     end

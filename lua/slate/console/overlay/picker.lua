@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The values of a setting to choose from, a line each with its effect: of a row of Tune, or the modes of automove.
---- Nothing is sent: the value becomes a new value of Tune, or opens its review; Tune asks for the part that is typed, and
---- the palette for marked servers.
+--- Nothing is sent: the value becomes a new value of Tune, or opens its review; Tune asks for the part that is typed,
+--- and for marked servers the palette.
 local cells = require "slate.console.cells"
 local change = require "slate.console.change"
 local keys = require "slate.console.keys"
