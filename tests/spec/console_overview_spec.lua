@@ -39,6 +39,23 @@ describe("the overview", function()
         end
     end)
 
+    it("counts the lines of health without room, and cuts no sentence", function()
+        local model = screens.look("memcached-1.6.18", 20)
+        local found, many = require("slate.console.question").findings(model), {}
+        for i = 1, 6 do
+            many[i] = { tone = "warn", text = ("fault %d is told in a sentence that takes two rows of a small screen:")
+                :format(i) .. " the end of it is here" }
+        end
+        table.move(many, 1, math.max(#found, #many), 1, found)
+        for _, size in ipairs({ { 60, 15 }, { 80, 24 }, { 160, 50 } }) do
+            local text = draw(model, size[1], size[2]):gsub("%s+", " ")
+            local _, whole = text:gsub("the end of it is here", "")
+            local _, begun = text:gsub("fault %d is told", "")
+            local more = tonumber(text:match("health: (%d+) more on a taller screen")) or 0
+            assert.same({ begun, true }, { whole, more >= 6 - whole }, text)
+        end
+    end)
+
     it("has a whole line of memory, however long its figures are", function()
         local model = screens.look("memcached-1.4.25", 2)
         model.now.general.bytes, model.now.general.limit_maxbytes = 703 * 1024 + 400, 1000 << 20

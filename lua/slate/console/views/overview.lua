@@ -59,14 +59,11 @@ end
 
 -- ---- health ----
 
--- Draws lines below each other, each wrapped, not cut.
-local function draw_health(lines, grid, area)
-    grid:rule(area.y, area.x, area.width, "health")
+-- Draws lines below each other, each wrapped. The heading counts those without room.
+local function draw_health(lines, more, grid, area)
+    grid:rule(area.y, area.x, area.width, more > 0 and ("health: %d more on a taller screen"):format(more) or "health")
     local y, y_end = area.y + 1, area.y + area.height
     for _, line in ipairs(lines) do
-        if y >= y_end then
-            return
-        end
         local style = health.style(line.tone, cells.PLAIN)
         grid:text(y, area.x, style, ("%s %-5s"):format(health.mark(line.tone), health.word(line.tone)))
         y = y + grid:paragraph(cells.area(y, area.x + MARK_WIDTH, y_end - y, area.width - MARK_WIDTH),
@@ -75,7 +72,8 @@ local function draw_health(lines, grid, area)
 end
 
 -- The lines to draw. While there is a fault, a small screen has no good lines, to give room to classes: the figures of
--- these lines are among the rates and the memory. The past offers no changes, so no key is named there.
+-- these lines are among the rates and the memory; but those that a key helps. The past offers no changes, so no key is
+-- named there.
 local function health_lines(frame, is_tall)
     local lines, drawn = health.lines(frame), {}
     local has_fault = lines[1].tone == "bad" or lines[1].tone == "warn"
@@ -85,7 +83,7 @@ local function health_lines(frame, is_tall)
     end
     local has_keys = not (frame.is_past or frame.is_replay)
     for _, line in ipairs(lines) do
-        if is_tall or not has_fault or line.tone ~= "good" then
+        if is_tall or not has_fault or line.tone ~= "good" or line.key then
             line.words = line.key and has_keys and ("%s: press %s"):format(line.text, line.key) or line.text
             drawn[#drawn + 1] = line
         end
@@ -93,12 +91,17 @@ local function health_lines(frame, is_tall)
     return drawn
 end
 
-local function rows_of(lines, width)
-    local rows = 0
-    for _, line in ipairs(lines) do
-        rows = rows + cells.rows_of(line.words, width - MARK_WIDTH)
+-- The first lines that fit in so many rows, each whole; the first one in any case. Also their rows.
+local function fitting(lines, width, rows_most)
+    local shown, rows = {}, 0
+    for i, line in ipairs(lines) do
+        local wanted = cells.rows_of(line.words, width - MARK_WIDTH)
+        if i > 1 and rows + wanted > rows_most then
+            break
+        end
+        shown[i], rows = line, rows + wanted
     end
-    return rows
+    return shown, math.min(rows, rows_most)
 end
 
 -- ---- rates ----
@@ -265,9 +268,11 @@ function M.draw(frame, ui, grid, area)
     local lines = health_lines(frame, is_tall)
     local health_most = is_tall and 9 or area.height >= 20 and 7 or area.height >= 11 and 4 or 3
     local rates_most = is_tall and #ALL or area.height >= 23 and MIDDLE_LINES or FEW_LINES
-    local health_rows = math.min(rows_of(lines, area.width) + 1, health_most)
     local memory_rows = area.height >= 16 and MEMORY_ROWS or 0
-    draw_health(lines, grid, take(health_rows))
+    local others = 1 + rates_most + memory_rows + math.max(#imbalance.rows(model, ui) + 2, CLASSES_LEAST)
+    health_most = is_tall and health_most or math.max(health_most, area.height - others) -- no row is left empty
+    local shown, rows = fitting(lines, area.width, health_most - 1)
+    draw_health(shown, #lines - #shown, grid, take(1 + rows))
     local reserved = left - memory_rows >= CLASSES_LEAST + 2 and CLASSES_LEAST or 0
     draw_rates(model, grid, take(math.min(left - memory_rows - reserved, 1 + rates_most)))
     if memory_rows > 0 then
