@@ -73,7 +73,7 @@ describe("the view of curves", function()
     end)
 
     it("has the curve of the class under the cursor", function()
-        local frame, ui = answered(), { curves = view.state() }
+        local frame, ui = answered(), { classes = {}, curves = view.state() }
         assert.equal("say", view.command(frame, ui, "open_class").kind)
         view.command(frame, ui, "down")
         assert.equal(12, ui.curves.cursor)
