@@ -207,9 +207,8 @@ font-family="ui-monospace,'DejaVu Sans Mono','Liberation Mono',Menlo,Consolas,mo
 ]]):format(number(width), number(height), number(width), number(height), FONT, GROUND, MARGIN, MARGIN, INK)
 end
 
-local function placed(y, body, animation)
-    return ('<g transform="translate(0 %d)"%s>%s%s</g>\n'):format((y - 1) * CELL_Y, animation and animation.first or "",
-        animation and animation.text or "", body)
+local function placed(y, body)
+    return ('<g transform="translate(0 %d)">%s</g>\n'):format((y - 1) * CELL_Y, body)
 end
 
 --- A picture of one captured screen of so many columns and rows.
@@ -222,7 +221,7 @@ function M.picture(text, columns, rows)
     return table.concat(parts) .. "</g>\n</svg>\n"
 end
 
--- When a row is to be seen, of a film that lasts so long: from and to in seconds.
+-- The begin of a group of rows that are to be seen from and to these seconds of a film; nil: in all of the film.
 local function shown(from_s, to_s, whole_s)
     if from_s == 0 and to_s >= whole_s then
         return nil
@@ -233,18 +232,19 @@ local function shown(from_s, to_s, whole_s)
     elseif from_s > 0 then
         values, times = "none;inline;none", ("0;%.4g;%.4g"):format(from_s / whole_s, to_s / whole_s)
     end
-    return { first = from_s > 0 and ' display="none"' or "",
-        text = ('<animate attributeName="display" values="%s" keyTimes="%s" calcMode="discrete" dur="%gs" '
-            .. 'repeatCount="indefinite"/>'):format(values, times, whole_s) }
+    return ('<g%s><animate attributeName="display" values="%s" keyTimes="%s" calcMode="discrete" dur="%gs" '
+        .. 'repeatCount="indefinite"/>\n'):format(from_s > 0 and ' display="none"' or "", values, times, whole_s)
 end
 
 --- A film. frames: list of { text, at_s }, the first at 0; it lasts whole_s and begins anew. What knows no animation
 --- shows its first frame.
 function M.film(frames, columns, rows, whole_s)
-    local parts, open = { head(columns, rows) }, {}
+    local groups, places, open = {}, {}, {} -- rows that come and go together are a group
     local function close(y, to_s)
         if open[y] and open[y].body ~= "" then
-            parts[#parts + 1] = placed(y, open[y].body, shown(open[y].from_s, to_s, whole_s))
+            local begin = shown(open[y].from_s, to_s, whole_s) or "<g>"
+            places[begin] = places[begin] or #groups + 1
+            groups[places[begin]] = (groups[places[begin]] or begin) .. placed(y, open[y].body)
         end
         open[y] = nil
     end
@@ -261,7 +261,7 @@ function M.film(frames, columns, rows, whole_s)
     for y = 1, rows do
         close(y, whole_s)
     end
-    return table.concat(parts) .. "</g>\n</svg>\n"
+    return head(columns, rows) .. table.concat(groups, "</g>\n") .. "</g>\n</g>\n</svg>\n"
 end
 
 return M
