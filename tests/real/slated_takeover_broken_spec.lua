@@ -334,8 +334,10 @@ describe("a takeover that comes to nothing", function()
         end)
         goes_on(first)
         place:wait_for_end(hung)
-        assert.matches(("process %d, started to take over, has neither connected nor ended"):format(hung),
-            place:log(), 1, true)
+        patience.wait_for("the first to say why it killed the other", function()
+            return place:log():find(("process %d, started to take over, has neither connected nor ended"):format(hung),
+                1, true)
+        end)
         goes_on(first)
         assert(os.execute(("mv %s.kept %s"):format(place.binary, place.binary)))
         take_over()

@@ -24,8 +24,9 @@ describe("slatetop in a terminal", function()
     tui.remove_folder(folder)
   end)
 
-  local function open(arguments, width, height, environment)
-    screen = tui.open(folder, ("%s %s"):format(tui.slatetop, arguments or server.address), width, height, environment)
+  local function open(arguments, width, height, environment, settings)
+    screen = tui.open(folder, ("%s %s"):format(tui.slatetop, arguments or server.address), width, height, environment,
+      settings)
     return screen
   end
 
@@ -94,8 +95,11 @@ describe("slatetop in a terminal", function()
   end)
 
   it("takes the colours of the light theme where COLORFGBG says that the background is white", function()
-    for _, case in ipairs { { "'0;15'", "48;5;25m" }, { "'15;0'", "48;5;24m" } } do
-      open(nil, nil, nil, "COLORFGBG=" .. case[1])
+    local settings = folder .. "/tmux.conf"
+    for _, case in ipairs { { "'0;15'", "48;5;25m", "white" }, { "'15;0'", "48;5;24m", "black" } } do
+      -- tmux says of itself the same, if it is asked and answers in time.
+      real.write_file(settings, ("set-option -g window-style bg=%s\n"):format(case[3]))
+      open(nil, nil, nil, "COLORFGBG=" .. case[1], settings)
       screen:wait("live 1s")
       local coloured = screen:tmux("capture-pane -p -e")
       assert.truthy(coloured:find(case[2], 1, true), coloured)

@@ -18,7 +18,7 @@ Screen.__index = Screen
 local count = 0
 
 --- Opens a terminal of width x height that runs a command line; environment comes before it.
-function M.open(folder, command, width, height, environment)
+function M.open(folder, command, width, height, environment, settings)
   count = count + 1
   local self = setmetatable({ folder = folder, name = ("slatetop-spec-%s-%d"):format(folder:match("%w+$"), count) },
     Screen)
@@ -27,8 +27,8 @@ function M.open(folder, command, width, height, environment)
       .. command .. " 2>" .. folder .. "/errors; status=$?; stty -a >" .. folder
       .. "/after; echo status=$status; exec cat"))
   -- The shell is named, because the one in the password file may only print a refusal.
-  M.run(("env SHELL=/bin/sh LC_ALL=C.UTF-8 tmux -L %s -f /dev/null new-session -d -x %d -y %d %s"):format(self.name,
-    width or 80, height or 24, quote(line)))
+  M.run(("env SHELL=/bin/sh LC_ALL=C.UTF-8 tmux -L %s -f %s new-session -d -x %d -y %d %s"):format(self.name,
+    settings or "/dev/null", width or 80, height or 24, quote(line)))
   local input = ("%s/input-%d"):format(folder, count)
   self.changes = assert(io.popen(("mkfifo %s; exec tmux -L %s -C attach-session -f ignore-size,read-only <>%s"):format(
     quote(input), self.name, quote(input))))
