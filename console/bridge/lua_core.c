@@ -233,6 +233,7 @@ int lua_core_run(const char *module, const char *function, int count, char **wor
         return failure_code;
     }
     lua_gc(L, LUA_GCINC, GC_BEGINS_PCT, GC_SPEED_PCT, 0);
+    lua_gc(L, LUA_GCSTOP); /* until slate.console.main restarts it: what a start loads stays */
     lua_pushcfunction(L, core_add_trace);
     lua_pushcfunction(L, core_call_program);
     lua_pushlightuserdata(L, &call);

@@ -106,6 +106,8 @@ end
 local function take_turns(app)
     local now_s, wall_s = link.now_s(), link.wall_s()
     app.wall_s = wall_s
+    app:draw(now_s)
+    collectgarbage("restart")
     while not app.is_done do
         if app.is_dirty or app.draw_s and now_s >= app.draw_s then
             app:draw(now_s)
@@ -152,6 +154,7 @@ function M.run(words)
         return EXIT.usage
     end
     if options.batch then
+        collectgarbage("restart")
         return require("slate.console.batch").run(options, core)
     end
     return run_console(options, core)

@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The changes that clients made to a server: to a slated each with its author, by `stats audit`; and the settings that
 --- differ between two snapshots of any server.
-local settings = require "slate.facts.settings"
-local settings_shown = require "slate.facts.settings_shown"
 local stats = require "slate.facts.stats"
 
 local M = {}
+
+-- Loaded with the first change: slatetop's first screen needs neither.
+local function settings() return require "slate.facts.settings" end
+local function settings_shown() return require "slate.facts.settings_shown" end
 
 local TEXT <const> = { who = true, what = true, was = true, is = true }
 local NEEDED <const> = { "time", "who", "what", "is" }
@@ -66,7 +68,7 @@ end
 
 -- A change of a setting: { name, is, label (in Tune, without its unit), text ("verbosity 0 → 1") }.
 local function of_row(row, was, is)
-    local text, label = settings_shown.changed(row.label, settings.shown(row, was), settings.shown(row, is))
+    local text, label = settings_shown().changed(row.label, settings().shown(row, was), settings().shown(row, is))
     return { name = row.name, is = is, label = label, text = text }
 end
 
@@ -74,10 +76,10 @@ end
 -- new value), label (in Tune, without its unit), text ("verbosity 0 → 1") }.
 function M.of_settings(before, now)
     local list = {}
-    for _, row in ipairs(before ~= now and settings.ROWS or {}) do
+    for _, row in ipairs(before ~= now and settings().ROWS or {}) do
         local was, is = value_of(before, row.name), value_of(now, row.name)
         if was ~= nil and is ~= nil and was ~= is then
-            list[#list + 1] = of_row(row, settings.written(was), settings.written(is))
+            list[#list + 1] = of_row(row, settings().written(was), settings().written(is))
         end
     end
     return list
@@ -101,7 +103,7 @@ function M.of_recorded(list)
     local shown = {}
     for _, change in ipairs(list) do
         local what = change.what
-        local row = settings.row(NAMES[what] or what)
+        local row = settings().row(NAMES[what] or what)
         local one = row and change.was and of_row(row, change.was, change.is)
             or { name = what, is = change.is, label = LABELS[what] or what, text = recorded_words(change) }
         one.who, one.is_part = M.author_of(change.who), PARTS[what]
