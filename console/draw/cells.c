@@ -361,10 +361,14 @@ void cells_box(struct cells *cells, struct rect area, const char *title) {
     cells_printf(cells, area.y, area.x + 2, STYLE_STRONG, " %s ", title);
 }
 
+/* Bars, graphs and shades are drawn of blocks. */
+static bool cells_is_block(uint32_t glyph) { return glyph >= 0x2580 && glyph <= 0x259f; }
+
 void cells_select(struct cells *cells, int y, int x, int width) {
     for (int i = x; i < x + width; i++) {
         if (y >= 0 && y < cells->height && i >= 0 && i < cells->width) {
-            cells->grid[y * cells->width + i].style |= CELL_SELECTED;
+            struct cell *cell = &cells->grid[y * cells->width + i];
+            cell->style |= cells_is_block(cell->glyph) ? 0 : CELL_SELECTED;
         }
     }
 }

@@ -124,7 +124,8 @@ const struct hotspot *cells_hot_at(const struct cells *cells, int y, int x);
 /* A frame with a title and a blank inside. */
 void cells_box(struct cells *cells, struct rect area, const char *title);
 
-/* Marks a row of `width` columns as selected. */
+/* Marks a row of `width` columns as selected: letters and background change places. Blocks stay as
+ * they are: a full block would become a hole, and a light shade a dark one. */
 void cells_select(struct cells *cells, int y, int x, int width);
 
 /* Columns that UTF-8 text takes in a grid. */

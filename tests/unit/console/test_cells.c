@@ -42,6 +42,18 @@ TEST(test_an_ascii_grid_holds_only_ascii) {
     cells_destroy(&cells);
 }
 
+TEST(test_the_row_under_the_cursor_keeps_the_colours_of_its_bars) {
+    struct cells *cells = cells_create(6, 1, false);
+    cells_text(cells, 0, 0, STYLE_GRAPH, "7 █▌░ ");
+    cells_select(cells, 0, 0, 6);
+    char marked[7] = "";
+    for (int x = 0; x < 6; x++) {
+        marked[x] = cells->grid[x].style & CELL_SELECTED ? '>' : '.';
+    }
+    is_str(marked, ">>...>", "text and blanks are reversed, blocks and shades are not");
+    cells_destroy(&cells);
+}
+
 TEST(test_graphs_keep_the_newest_at_the_right) {
     struct cells *cells = cells_create(8, 2, false);
     float few[] = {1, 8};
