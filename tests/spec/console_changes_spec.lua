@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Changes of slatetop to one server, over a connection with given replies, and their record in a real file. The rules
--- of changes, undo and trials are tested in lua_acting_spec.
+-- of changes, undo and trials are tested in lua_acting_spec and lua_trials_spec.
 require "support.world" -- its interpreter has slate.console.files
 local now_s = 1000
 package.loaded["slate.base.clock"] = {
