@@ -165,13 +165,33 @@ describe("a move from slatetop", function()
         local server = new_server()
         local console = new_console(server)
         console.begin(move(3))
-        server.pages[12] = 3 -- others moved one on
+        console.text = console.text:gsub('"dst_pages":%d+,?', "") -- of a program that did not count them
+        server.pages[12] = 3
         console.second(nil, nil, nil, nil, nil, 3)
         local back, proposed = console.undo()
         assert.same({ { from = 12, to = 4, pages = 2 } }, proposed.changes)
-        assert.equal("move 3 pages from class 4 to class 12; a class keeps its last page", proposed.title)
+        assert.equal("move 3 pages from class 4 to class 12, and class 12 keeps its last page", proposed.title)
         assert.truthy(back:find("moved 2 of 2 pages from class 12 to .*, and class 12 keeps its last page$"), back)
         assert.equal(1, server.pages[12])
+    end)
+
+    it("goes back without the pages that others moved on", function()
+        for moved_on, words in pairs({ [1] = "moved 2 of 2 pages from .*; others moved 1 page on meanwhile$",
+            [3] = "^the pages of class 12 were moved on meanwhile; nothing was sent; to take it back anyway: "
+                .. "slatectl %-s here undo 1 %-%-force$" }) do
+            local server = new_server()
+            local console = new_console(server)
+            console.begin(move(3))
+            server.pages[7] = 0
+            server:move(12, 7, moved_on)
+            console.second(nil, nil, nil, nil, nil, 4 - moved_on)
+            local said, proposed = console.undo()
+            assert.truthy(said:find(words), said)
+            assert.equal("move 3 pages from class 4 to class 12"
+                .. (moved_on == 1 and "; others moved 1 page on meanwhile" or ""), proposed.title)
+            assert.same({ [4] = moved_on == 1 and 63 or 61, [7] = moved_on, [12] = 1 }, server.pages)
+            assert.equal(moved_on == 1 and 1 or nil, (entries(console)[2] or {}).undoes)
+        end
     end)
 
     it("of a plan tells the sum of all, and what ended a plan too early", function()
@@ -233,8 +253,56 @@ describe("undo in slatetop", function()
         assert.equal("lru hot 20 % → 25 %, change 5 on record", proposed.title)
         assert.equal("lru hot 25 % → 20 %", said)
         assert.same({ 6, 5 }, { entries(console)[2].id, entries(console)[2].undoes })
+        server.settings.hot_lru_pct = "22"
         console.text = record('"id":5,"what":"set","name":"hot_lru_pct","was":"20","is":"30"')
-        assert.truthy(console.undo():find("hot_lru_pct is 20, not 30 as change 5 left it", 1, true))
+        assert.equal("lru hot is no longer 30 % but 22 %; nothing was sent; to take it back anyway: slatectl -s here "
+            .. "undo 5 --force", (console.undo()))
+    end)
+
+    -- Another client sets a value; who: by a program that records it, which perhaps takes back a change.
+    local function set(console, name, was, is, who, undoes)
+        console.server.settings[name] = is
+        console.text = console.text .. (who and ('{"schema":"slate/audit/1","time_s":%.3f,"who":"%s","server":"here",'
+            .. '"id":%d,"what":"set","name":"%s","was":"%s","is":"%s"%s}\n'):format(rig.pass(), who,
+            #entries(console) + 1, name, was, is, undoes and ',"undoes":' .. undoes or "") or "")
+    end
+
+    it("and redo leave a value that another client set since, name it and who set it, and wait", function()
+        local console = new_console(new_server())
+        local plan = { { name = "slab_automove", value = "1" } }
+        console.begin(plan)
+        set(console, "slab_automove", "1", "2")
+        local left = "automove mode is no longer %s but eviction; nothing was sent"
+        assert.equal(left:format("ratio") .. "; to take it back anyway: slatectl -s here undo 1 --force",
+            (console.undo()))
+        assert.equal("slabs automove 1", console.server:sent())
+        set(console, "slab_automove", "2", "1")
+        assert.equal("automove mode ratio → off", (console.undo()))
+        set(console, "slab_automove", "0", "2")
+        assert.truthy(console.acting:propose_redo())
+        assert.equal(left:format("off"), console.begin({}, nil, "redo"))
+        assert.equal("2", console.server.settings.slab_automove)
+        set(console, "slab_automove", "2", "0")
+        assert.truthy(console.acting:propose_redo())
+        assert.equal("automove mode off → ratio", console.begin({}, nil, "redo"))
+        console = new_console(new_server())
+        console.begin({ { name = "slab_automove", value = "1" }, { name = "temporary_ttl", value = "30" } })
+        set(console, "temporary_ttl", "30", "40", "you@there")
+        set(console, "temporary_ttl", "40", "30", "you@there", 3)
+        set(console, "temporary_ttl", "30", "40") -- you again
+        assert.matches("lru temp_ttl is no longer 30 s but 40 s, set by you@there; nothing", console.undo(), 1, true)
+        set(console, "temporary_ttl", "40", "61", "me", 2) -- by slatectl undo 2 --force
+        assert.equal("automove mode ratio → off", (console.undo()))
+    end)
+
+    it("of what another client took back already sends nothing, and goes on record", function()
+        local console = new_console(new_server())
+        console.begin({ { name = "slab_automove", value = "1" } })
+        set(console, "slab_automove", "1", "0")
+        assert.equal("automove mode is off already", (console.undo()))
+        assert.same({ 1, "0", "0" }, { entries(console)[2].undoes, entries(console)[2].was, entries(console)[2].is })
+        assert.equal("slabs automove 1", console.server:sent())
+        assert.truthy(console.undo():find("nothing to undo", 1, true))
     end)
 
     it("proposes no move from before the server's restart", function()
@@ -266,6 +334,7 @@ describe("undo in slatetop", function()
             .. record('"id":3,"what":"move","src":4,"dst":5')
             .. record('"id":4,"what":"set","name":"verbosity","is":"1"') .. record('"id":"5","what":"set"')
             .. record('"id":6,"what":"new thing"')
+            .. record('"id":6,"what":"move","src":4,"dst":5,"pages":1,"dst_pages":"x"')
             .. record('"id":7,"what":"set","name":"a","was":"1","is":"2","undoes":{}')
             .. '{"schema":"slate/audit/1","id":8,"what":"geometry","is":"x"}\n{"id":9}\nnonsense\n[]\n7\n'
         assert.equal("automove mode ratio → off", (console.undo()))

@@ -90,6 +90,20 @@ describe("a trial in slatetop", function()
         assert.is_false(is_on())
     end)
 
+    it("that the server refuses to take back ends once, and is left to the operator", function()
+        local console, is_on = begin({ minutes = 1, evictions_pct = 20, hit_points = 1 })
+        console.server.says = "ERROR no\r\n"
+        pass(console, 59)
+        local notes = #console.acting.notes
+        pass(console, 20)
+        assert.equal("the trial cannot go back: slab_automove stays ratio: the server answered: ERROR no",
+            console.acting.news)
+        assert.equal("slabs automove 1; slabs automove 0", console.server:sent())
+        assert.is_true(is_on() and #console.acting.notes - notes <= 3)
+        console.server.says = nil
+        assert.equal("automove mode ratio → off", (console.undo()))
+    end)
+
     it("leaves what others changed meanwhile: a value, a mode, pages", function()
         local minute <const> = { minutes = 1, evictions_pct = 20, hit_points = 0 }
         local function over(console, by)
@@ -100,12 +114,12 @@ describe("a trial in slatetop", function()
             return (console.acting.news:gsub("^trial %S+, 1 min are over: ", ""))
         end
         local console = begin(minute)
-        assert.equal("automove mode was changed meanwhile to eviction: not taken back", over(console, function(server)
+        assert.equal("automove mode is no longer ratio but eviction: not taken back", over(console, function(server)
             server.settings.slab_automove = "2"
         end))
         assert.equal("2", console.server.settings.slab_automove)
         console = begin(minute)
-        assert.equal("automove mode was changed meanwhile to eviction by you@there: not taken back",
+        assert.equal("automove mode is no longer ratio but eviction, set by you@there: not taken back",
             over(console, function(server)
                 server.settings.slab_automove = "2"
                 console.text = console.text .. ('{"schema":"slate/audit/1","time_s":%.3f,"who":"you@there","server":'
@@ -115,7 +129,7 @@ describe("a trial in slatetop", function()
         assert.equal("automove mode is off already", over(console, function(server)
             server.settings.slab_automove = "0"
         end))
-        for moved_on, words in pairs({ [2] = "moved 1 of 1 page from class 12 to class 4",
+        for moved_on, words in pairs({ [2] = "; others moved 2 pages on meanwhile",
             [3] = "the pages of class 12 were moved on meanwhile: not taken back" }) do
             console = new_console(new_server())
             for _ = 1, 15 do console.second() end

@@ -47,12 +47,16 @@ describe("slatectl fleet apply", function()
         return ("%s %s %s"):format(servers[1].address, servers[2].address, servers[3].address)
     end
 
-    -- Runs a command while a client's reads of a server hit, until hot_lru_pct is 25 there: then they miss.
-    local function run_with_mood(one, arguments)
+    -- Runs a command while a client's reads of a server hit, until hot_lru_pct is 25 there: then they miss, and
+    -- changed(), if any, is called.
+    local function run_with_mood(one, arguments, changed)
         local client = one:connect()
         assert(client:set("here", "x"))
         local code, out, err = ctl.run(arguments, function()
             local key = assert(runtime.read(client)).hot_lru_pct == "25" and "gone" or "here"
+            if key == "gone" and changed then
+                changed()
+            end
             for _ = 1, 200 do client:get(key) end
         end)
         client:close()
@@ -174,6 +178,24 @@ describe("slatectl fleet apply", function()
         assert.equal(1, (ctl.run("fleet undo")))
     end)
 
+    it("leaves on each server what others set meanwhile, also with --all-or-nothing", function()
+        plan(SET)
+        local before, client = values("hot_lru_pct"), servers[1]:connect()
+        local code, out, err = run_with_mood(servers[2],
+            "fleet apply plan.json --for 3s --interval 100ms --guard hit-5 --all-or-nothing " .. names(), function()
+                client:command("lru tune 30 40 0.2 2.0")
+            end)
+        assert.equal(1, code)
+        assert.truthy(out:find(servers[1].address .. " +others changed it"), out)
+        assert.truthy(out:find("; 0 of 3 servers changed\n$"), out)
+        assert.truthy(err:find(servers[1].address .. ": hot_lru_pct is no longer 25 but 30: not taken back\n", 1, true),
+            err)
+        assert.equal("30", value(servers[1], "hot_lru_pct"))
+        client:command("lru tune 20 40 0.2 2.0")
+        client:close()
+        assert.equal(before, values("hot_lru_pct"))
+    end)
+
     it("puts the server under way back when interrupted", function()
         plan(SET)
         local before = values("hot_lru_pct")
@@ -195,7 +217,7 @@ describe("slatectl fleet apply", function()
         local code, out = ctl.run("fleet undo")
         assert.equal(1, code)
         assert.truthy(out:find("\n1 step of change 1 to the fleet could not be taken back\n$"), out)
-        assert.truthy(out:find("another client changed it since", 1, true), out)
+        assert.truthy(out:find("hot_lru_pct is no longer 25 but 30, set by ", 1, true), out)
         assert.equal("30", value(servers[2], "hot_lru_pct"))
         ctl.succeed("fleet undo --force")
         assert.equal(before, values("hot_lru_pct"))

@@ -133,11 +133,13 @@ function Acting:do_step(client, run, i)
         self.trial.why = is_restarted and RESTARTED or self.trial.why
     elseif run.kind == "look" then
         words, id = steps.words_now(context, client, step)
-    elseif run.kind == "undo" then
-        words, id, code, entry = steps.take_back(context, client, taken, run.taken.is_own, progress)
+    elseif taken then
+        words, id, code, entry = steps.take_back(context, client, taken, { is_redo = run.kind == "redo",
+            progress = progress })
     else
         words, id, code, entry = steps.carry_out(context, client, step, nil, progress)
     end
+    run.code = not words and code or nil
     entry = words and code or entry
     run.done[#run.done + 1] = entry
     local text = words and (entry and shown.done(step, entry, words) or words) or id
@@ -211,6 +213,8 @@ function Acting:end_run()
             remember(self.redo, run.done, run.taken.title, run.group)
         end
         self.trial = self.trial and self.trial.entry ~= run.taken and self.trial or nil
+    elseif run.kind == "trial" and run.code ~= "closed" then -- the operator has to take the trial back
+        text, self.trial = "the trial cannot go back: " .. text, nil
     end
     if #run.done > 0 then
         self.outcome = { title = shown.short(run.steps, run.done, run.title, text), began_s = run.began_s,
@@ -295,10 +299,12 @@ function Acting:propose(of, title)
     end
     self.proposed = { of = of, steps = list, title = title, changes = {}, group = of.entries[1].fleet or of.group,
         id = of.entries[#of.entries].id }
+    local classes, text = snapshot.by_id(self.observer.now), self.record and self.record.read() or ""
     for i, step in ipairs(list) do
-        local class = step.kind == "move" and snapshot.by_id(self.observer.now)[step.src]
-        if class and steps.fit_move(step, class.total_pages) then
-            self.proposed.title = title .. "; a class keeps its last page"
+        if step.kind == "move" then
+            local class, entry = classes[step.src] or {}, of.entries[#list - i + 1]
+            local words, is_gone = steps.fit_move(step, entry, class.total_pages, audit.pages_due(text, entry))
+            self.proposed.title = self.proposed.title .. (is_gone and "" or words) -- sending it looks again
         end
         self.proposed.changes[i] = shown.change(step)
     end
@@ -309,15 +315,16 @@ end
 -- (equal for servers that got one change together; nil: this one got it alone), id (on record) }; or nil and a message.
 -- `begin` of kind undo takes it back.
 function Acting:propose_undo()
-    local last = audit.last_undoable(self.record and self.record.read() or "", self.server)
+    local text = self.record and self.record.read() or ""
+    local last = audit.last_undoable(text, self.server)
     local own = self:own_change(last)
+    local entries = last and audit.of_command(text, last)
     if own then
-        own.is_own = true
+        own.entries = own.entries[#own.entries].id and entries or own.entries -- some may be taken back
         return self:propose(own, own.title)
     elseif not last then
         return nil, "nothing to undo: no change to this server is on record that was not taken back"
     end
-    local entries = audit.of_command(self.record.read(), last)
     local title = #entries == 1 and shown.entry(last)
         or ("%d changes of one command, the last: %s"):format(#entries, shown.entry(last))
     return self:propose({ title = title, entries = entries }, title)

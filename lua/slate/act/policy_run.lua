@@ -38,8 +38,8 @@ Runner.__name = "slate.act.policy_run"
 
 --- client: of slate.wire.client; running: of slate.policy.file.
 -- options: server, slated (for the snapshots and the moves), dry_run, max_pages (in all; nil: no limit),
--- pages_per_minute (in any sixty seconds; nil: no limit), on_moved (called with each move that has moved pages, and
--- the snapshot before it).
+-- pages_per_minute (in any sixty seconds; nil: no limit), on_moved (called with the plan and the result, of
+-- slate.act.move, of each move that has moved pages).
 function M.new(client, running, options)
     return setmetatable({
         client = client, running = running, options = options, decisions = 0, pages_moved = 0, pages_wanted = 0,
@@ -118,7 +118,7 @@ function Runner:carry_out(one, now)
     one.state, one.outcome, one.pages_moved = result.state, move.words(plan, result), result.pages_moved
     one.items_lost, one.items_rescued = result.items_lost, result.items_rescued
     if result.pages_moved > 0 and self.options.on_moved then
-        self.options.on_moved(one, now)
+        self.options.on_moved(plan, result)
     end
     return true
 end

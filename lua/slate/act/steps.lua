@@ -12,6 +12,8 @@ local runtime = require "slate.facts.runtime"
 local settings = require "slate.facts.settings"
 local settings_change = require "slate.facts.settings_change"
 local snapshot = require "slate.facts.snapshot"
+local stats = require "slate.facts.stats"
+local units = require "slate.base.units"
 local verdict = require "slate.judge.verdict"
 
 local M = {}
@@ -27,7 +29,7 @@ function M.words(step)
         return ("set %s %s%s"):format(step.name, step.was and settings.named(step.name, step.was) .. " -> " or "",
             settings.named(step.name, step.value))
     end
-    return ("move %s from %s to %s%s"):format(require("slate.base.units").plural(step.pages, "page"),
+    return ("move %s from %s to %s%s"):format(units.plural(step.pages, "page"),
         step.src == 0 and "the pool" or "class " .. step.src, step.dst == 0 and "the pool" or "class " .. step.dst,
         step.reason and ": " .. step.reason or "")
 end
@@ -63,7 +65,9 @@ end
 
 local function set(context, client, change, undoes)
     if settings.same(change.name, change.is, change.was) then
-        return ("%s is %s already"):format(named(context, change.name, change.was))
+        local id = undoes and audit.note(context, { what = "set", name = change.name, was = change.was, is = change.was,
+            undoes = undoes }) -- or the next undo would take it for the last change again
+        return ("%s is %s already"):format(named(context, change.name, change.was)), id
     end
     local fault = faults.of_setting(context.who, change.name, change.is)
     if fault then
@@ -92,15 +96,11 @@ local function move_pages(context, client, plan, undoes, progress)
     local seen = {}
     local result, message, code = move.run(client, plan, { wait = true, limit_s = MOVE_LIMIT_S, result = seen,
         progress = progress })
-    local pages = result and result.pages_moved or seen.pages_seen or 0
-    local entry = pages > 0 and audit.move(plan.before, { src = plan.src, dst = plan.dst, pages = pages,
-        undoes = undoes, items_lost = (result or seen).items_lost }) or nil
+    local made = result or { pages_moved = seen.pages_seen or 0, items_lost = seen.items_lost }
+    local entry = made.pages_moved > 0 and audit.move(plan, made, { undoes = undoes }) or nil
     local id = entry and audit.note(context, entry)
     if not result then
         return nil, message, code, entry
-    end
-    if entry then -- for the end of a trial; not on record
-        entry.dst_pages = result.dst_pages_after
     end
     if result.state ~= "moved" then
         return nil, move.words(plan, result), "no", entry
@@ -154,38 +154,43 @@ function M.reverse(entry, general)
         and "it moved pages to the pool" or "the server chose the source itself")
 end
 
--- The value that the setting of an entry has now, "not known" if the server does not report it; or nil, message, code.
-local function value_now(context, client, entry)
+-- The setting of an entry as the server has it now: { text (of the server), name, value (in words), stands (the change
+-- left it so) }; or nil, message, code.
+local function setting_now(context, client, entry)
     local values, message, code = runtime.read(client, context.who)
     if not values then
         return nil, message, code
     end
-    return settings.value(values, entry.name, tostring(entry.is)) or "not known"
+    local text = settings.value(values, entry.name, tostring(entry.is)) or "not known"
+    local name, value = named(context, entry.name, text)
+    return { text = text, name = name, value = value, stands = settings.same(entry.name, tostring(entry.is), text) }
 end
 
--- A setting must still have the value that the change gave it.
-local function is_untouched(context, client, entry)
-    local now, message, code = value_now(context, client, entry)
-    if not now then
-        return nil, message, code
-    elseif not settings.same(entry.name, tostring(entry.is), now) then
-        return nil, ("%s is %s, not %s as change %s left it: another client changed it since, or the server "
-            .. "was restarted; nothing was sent"):format(entry.name, settings.named(entry.name, now),
-            settings.named(entry.name, entry.is), entry.id or "made here"), "no"
-    end
-    return true
-end
-
--- A server can take back only the last change of its chunk sizes: an undo of an earlier one would hit another.
+-- A server can take back only the last change of its chunk sizes: an undo of an earlier one would hit another. true;
+-- false and words; or nil, message, code.
 local function is_last_geometry(client, entry)
     local change, message, code = require("slate.facts.geometry").read(client)
     if not change then
         return nil, message, code
     elseif entry.generation and change.generation ~= entry.generation then
-        return nil, ("the chunk sizes were changed since change %s: only the last change of them can be taken back")
-            :format(entry.id or "made here"), "no"
+        return false, ("the chunk sizes were changed since change %s: only the last change of them can be taken back")
+            :format(entry.id or "made here")
     end
     return true
+end
+
+-- A setting still has the value of the change, or that of before it already. Returns as is_last_geometry.
+local function is_own_setting(context, client, entry)
+    local now, message, code = setting_now(context, client, entry)
+    if not now then
+        return nil, message, code
+    elseif now.stands or settings.same(entry.name, tostring(entry.was), now.text) then
+        return true
+    end
+    local since_s = entry.time_s or math.huge
+    local who = audit.author(audit.text(context), context.server.name, entry.name, now.text, since_s)
+    local _, is = named(context, entry.name, tostring(entry.is))
+    return false, ("%s is no longer %s but %s%s"):format(now.name, is, now.value, who and ", set by " .. who or "")
 end
 
 --- `stats` of the server, for M.reverse; or nil, message, code.
@@ -194,20 +199,38 @@ function M.general(client)
     if not lines then
         return nil, message, code
     end
-    return require("slate.facts.stats").figures(lines)
+    return stats.figures(lines)
 end
 
---- Leaves a move only the pages that its source can give: a class keeps its last one. pages: of the source, or nil.
--- True if that makes them fewer.
-function M.fit_move(step, pages)
-    local is_less = step.kind == "move" and pages and pages > 1 and step.pages >= pages
-    step.pages = is_less and pages - 1 or step.pages
-    return is_less or false
+--- Leaves a move back only the pages that it may take: not those that others moved on since, and no class's last one.
+-- entry: of the move that it takes back; pages: of its class now; due: by slate.facts.audit.pages_due; both nil if
+-- unknown. Returns words on the pages that stay, "" if none do, and whether others moved on all of them.
+function M.fit_move(step, entry, pages, due)
+    local gone = pages and due and math.max(0, due - pages) or 0
+    if gone >= entry.pages then
+        return ("the pages of class %d were moved on meanwhile"):format(step.src), true
+    end
+    step.pages = entry.pages - gone
+    local words = gone > 0 and ("; others moved %s on meanwhile"):format(units.plural(gone, "page")) or ""
+    if pages and pages > 1 and step.pages >= pages then
+        step.pages, words = pages - 1, ("%s, and class %d keeps its last page"):format(words, step.src)
+    end
+    return words, false
 end
 
---- Checks that an entry can be taken back now. force: even if another client changed the setting since. Returns the
--- step, or nil, message, code.
-function M.check_back(context, client, entry, force)
+local function fit_move_now(context, client, step, entry, force)
+    local lines, message, code = client:stats("slabs")
+    if not lines then
+        return nil, message, code
+    end
+    local due = not force and audit.pages_due(audit.text(context), entry) or nil
+    local words, is_gone = M.fit_move(step, entry, stats.flat(lines)[step.src .. ":total_pages"] or 0, due)
+    return not is_gone, words
+end
+
+-- The step that takes an entry back now, and words on what it leaves to others; false and words on what others made of
+-- all of it since, which is not overwritten without `force`; or nil, message, code.
+local function step_back(context, client, entry, force)
     local general, message, code = M.general(client)
     if not general then
         return nil, message, code
@@ -216,19 +239,49 @@ function M.check_back(context, client, entry, force)
     if not step then
         return nil, problem, "no"
     end
-    local ok = true
+    local ok, words = true, ""
     if step.kind == "geometry" then
-        ok, message, code = is_last_geometry(client, entry)
-    elseif step.kind == "set" and not force then
-        ok, message, code = is_untouched(context, client, entry)
+        ok, words, code = is_last_geometry(client, entry)
     elseif step.kind == "move" then
-        ok, message, code = client:stats("slabs")
-        M.fit_move(step, ok and require("slate.facts.stats").flat(ok)[step.src .. ":total_pages"])
+        ok, words, code = fit_move_now(context, client, step, entry, force)
+    elseif not force then
+        ok, words, code = is_own_setting(context, client, entry)
     end
-    if not ok then
-        return nil, message, code
+    return ok and step, words or "", code
+end
+
+-- The refusal to overwrite what others made of an entry, from words on it, and the way to overwrite it.
+local function refusal(context, entry, words)
+    local can_force = entry.id and not entry.undoes and entry.what ~= "geometry"
+    return ("%s; nothing was sent%s"):format(words, can_force and ("; to take it back anyway: slatectl -s %s undo %d "
+        .. "--force"):format(context.server.name, entry.id) or "")
+end
+
+--- Checks that an entry can be taken back now. force: also over what others set since, and with pages that they moved
+-- on. Returns the step, or nil, message, code.
+function M.check_back(context, client, entry, force)
+    local step, words, code = step_back(context, client, entry, force)
+    if step == false then
+        return nil, refusal(context, entry, words), "no"
     end
-    return step
+    return step, words, code
+end
+
+--- Takes an entry of the record back. way: force, as for check_back; leaves (what others set since stays, and that is
+-- no failure: the words say so, and there is no entry); is_redo (the entry is of an undo); progress. Returns as
+-- carry_out.
+function M.take_back(context, client, entry, way)
+    local step, rest, code = step_back(context, client, entry, way.force)
+    if step == false and way.leaves then
+        return rest .. ": not taken back"
+    elseif step == false then
+        return nil, refusal(context, entry, rest), "no"
+    elseif not step then
+        return nil, rest, code
+    end
+    local undoes = not way.is_redo and entry.id or nil
+    local words, id, of, partly = M.carry_out(context, client, step, undoes, way.progress)
+    return words and words .. rest, id, of, partly
 end
 
 --- What a restart of the server has left of an entry of the record: words, and true if the entry still stands; or nil,
@@ -238,13 +291,11 @@ function M.left_by_restart(context, client, entry)
         local what = entry.what == "move" and "pages" or "chunk sizes"
         return ("the %s are those of the server's start"):format(what), false
     end
-    local now, message, code = value_now(context, client, entry)
+    local now, message, code = setting_now(context, client, entry)
     if not now then
         return nil, message, code
     end
-    local stands = settings.same(entry.name, tostring(entry.is), now)
-    local name, value = named(context, entry.name, now)
-    return ("%s is %s%s"):format(name, stands and "still " or "", value), stands
+    return ("%s is %s%s"):format(now.name, now.stands and "still " or "", now.value), now.stands
 end
 
 --- What the server has now of a step whose outcome is unknown, in words; or nil, message, code.
@@ -253,90 +304,27 @@ function M.words_now(context, client, step)
         return "the Tune view shows whether the chunk sizes change"
     elseif step.kind == "move" then
         local pages, message, code = client:stats("slabs")
-        pages = pages and require("slate.facts.stats").flat(pages)
+        pages = pages and stats.flat(pages)
         return pages and ("class %d has %d pages now, and class %d has %d"):format(step.src,
             pages[step.src .. ":total_pages"] or 0, step.dst, pages[step.dst .. ":total_pages"] or 0), message, code
     end
-    local now, message, code = value_now(context, client, { name = step.name, is = step.value })
+    local now, message, code = setting_now(context, client, { name = step.name, is = step.value })
     if not now then
         return nil, message, code
     end
-    local name, value = named(context, step.name, now)
-    return ("%s is %s: %s"):format(name, value,
-        settings.same(step.name, step.value, now) and "set, but not on record" or "not set")
+    return ("%s is %s: %s"):format(now.name, now.value, now.stands and "set, but not on record" or "not set")
 end
 
---- Takes an entry of the record back: as carry_out.
-function M.take_back(context, client, entry, force, progress)
-    local step, message, code = M.check_back(context, client, entry, force)
-    if not step then
-        return nil, message, code
-    end
-    local words, id, of, partly = M.carry_out(context, client, step, entry.id, progress)
-    if words and step.kind == "move" and step.pages < entry.pages then
-        words = ("%s, and class %d keeps its last page"):format(words, step.src)
-    end
-    return words, id, of, partly
-end
-
--- The pages of a move that others moved on since.
-local function pages_moved_on(client, entry)
-    local lines, message, code = client:stats("slabs")
-    if not lines then
-        return nil, message, code
-    end
-    local now = require("slate.facts.stats").flat(lines)[entry.dst .. ":total_pages"] or 0
-    return math.max(0, (entry.dst_pages or now) - now)
-end
-
--- What others left of an entry of a trial: the entry, of a move with fewer pages if some were moved on; or false and
--- words on what others made of it; or nil, message, code.
-local function left_by_others(context, client, entry)
-    if entry.what == "geometry" then
-        local ok, message, code = is_last_geometry(client, entry)
-        if not ok and code ~= "no" then
-            return nil, message, code
-        end
-        return ok and entry or false, message
-    elseif entry.what == "move" then
-        local gone, message, code = pages_moved_on(client, entry)
-        if not gone then
-            return nil, message, code
-        elseif gone >= entry.pages then
-            return false, ("the pages of class %d were moved on meanwhile"):format(entry.dst)
-        end
-        return setmetatable({ pages = entry.pages - gone }, { __index = entry }), gone > 0
-            and ("; the other %d were moved on meanwhile"):format(gone) or ""
-    end
-    local now, message, code = value_now(context, client, entry)
-    if not now then
-        return nil, message, code
-    end
-    local stands = settings.same(entry.name, tostring(entry.is), now)
-    if stands or settings.same(entry.name, tostring(entry.was), now) then
-        return entry
-    end
-    local who = audit.author(audit.text(context), context.server.name, entry.name, now, entry.time_s or math.huge)
-    local name, value = named(context, entry.name, now)
-    return false, ("%s was changed meanwhile to %s%s"):format(name, value, who and " by " .. who or "")
-end
-
---- Takes back an entry of a trial, or what others left of it: the words then say so, and the entry of the record is
--- nil if that is nothing. After a restart of the server since the snapshot `before`, only what still stands; the record
--- says that nothing was judged. Returns as carry_out, and true after a restart.
+--- Takes back an entry of a trial, but for what others made of it. After a restart of the server since the snapshot
+-- `before`, only what still stands; the record says that nothing was judged. Returns as carry_out, and true after a
+-- restart.
 function M.end_trial(context, client, entry, before, progress)
+    local way = { leaves = true, progress = progress }
     local general, message, code = M.general(client)
     if not general then
         return nil, message, code
     elseif not (before and snapshot.is_restart(before, { general = general })) then
-        local rest, others, why = left_by_others(context, client, entry)
-        if rest == false then
-            return others .. ": not taken back"
-        elseif not rest then
-            return nil, others, why
-        end
-        local words, id, of, partly = M.take_back(context, client, rest, true, progress)
-        return words and words .. (others or ""), id, of, partly
+        return M.take_back(context, client, entry, way)
     end
     local left, stands, why = M.left_by_restart(context, client, entry)
     if not left then
@@ -348,7 +336,7 @@ function M.end_trial(context, client, entry, before, progress)
     if not stands then
         return left .. " since the restart: nothing to take back", nil, nil, nil, true
     end
-    local words, id, of = M.take_back(context, client, entry, true, progress)
+    local words, id, of = M.take_back(context, client, entry, way)
     return words, id, of, nil, true
 end
 

@@ -3,12 +3,12 @@
 --
 -- It is the file SLATE_AUDIT, else slate/audit.log under XDG_STATE_HOME, else under ~/.local/state. An entry is
 -- { schema, id, time_s, who (user@host), server, what = "set" | "move" | "geometry", and for a set name, was, is; for a
--- move src, dst, pages, pid and started_s of the server's process; for a geometry is, the order as sent, and
--- generation, the server's number of the change; undoes = the id of an entry that this one took back; fleet = the id of
--- the first entry of the fleet's change, of which this is a part }. In a set, back is a value that restores the setting
--- exactly, if was does not; with is the id of the command's first change, if the command made several; run is that of
--- the first page that a run of a policy moved. A line with what = "outcome" has no id: it has the outcome, in words and
--- figures, of the change whose id is `of`.
+-- move src, dst, pages, dst_pages (those of dst after it), pid and started_s of the server's process; for a geometry
+-- is, the order as sent, and generation, the server's number of the change; undoes = the id of an entry that this one
+-- took back; fleet = the id of the first entry of the fleet's change, of which this is a part }. In a set, back is a
+-- value that restores the setting exactly, if was does not; with is the id of the command's first change, if the
+-- command made several; run is that of the first page that a run of a policy moved. A line with what = "outcome" has no
+-- id: it has the outcome, in words and figures, of the change whose id is `of`.
 local M = {}
 
 M.SCHEMA = "slate/audit/1"
@@ -35,12 +35,12 @@ local WHOLE <const> = {
         return type(entry.is) == "string" and entry.is:find("^slabs geometry %g[%g ]*$") ~= nil
     end,
 }
-local IDS <const> = { "undoes", "with", "fleet", "run" }
+local INTEGERS <const> = { "undoes", "with", "fleet", "run", "dst_pages" }
 
 -- True if an entry has all fields that an undo needs, and those of its readers have their types. A damaged or later
 -- record may have other fields.
 local function is_complete(entry)
-    for _, name in ipairs(IDS) do
+    for _, name in ipairs(INTEGERS) do
         if entry[name] ~= nil and math.type(entry[name]) ~= "integer" then
             return false
         end
@@ -198,10 +198,28 @@ function M.author(text, server, name, is, since_s)
             return nil
         end
         local is_it = entry.what == "set" and entry.server == server and settings.row(entry.name) == settings.row(name)
+            and tostring(entry.was) ~= tostring(entry.is) -- else it was so already
         if is_it and settings.same(name, tostring(is), tostring(entry.is)) then
             return entry.who
         end
     end
+end
+
+--- The pages that the class to which an entry moved pages should have by the record: those after the move, with those
+-- that later moves brought, and without those that undos of earlier moves took. nil if the record does not say.
+function M.pages_due(text, entry)
+    local due, undone = entry.dst_pages, {}
+    for one in M.backwards(due and entry.id and text or "") do
+        if one.id <= entry.id then
+            break
+        end
+        undone[one.undoes or 0] = true
+        local is_even = undone[one.id] or one.undoes and one.undoes > entry.id -- a later move and its undo
+        if one.what == "move" and one.server == entry.server and not is_even then
+            due = due + (one.dst == entry.dst and one.pages or one.undoes and one.src == entry.dst and -one.pages or 0)
+        end
+    end
+    return due
 end
 
 local KEY_ORDER <const> = { "schema", "id", "time_s", "who", "server", "what", "of" }
@@ -330,11 +348,14 @@ function M.note_outcome(context, id, outcome)
     end
 end
 
---- The entry of a move of pages, from its fields. now: a snapshot of the server from before the move.
-function M.move(now, fields)
-    fields.what, fields.pid = "move", now.general.pid
-    fields.started_s = require("slate.facts.snapshot").started_s(now.general)
-    return fields
+--- The entry of a move of pages. plan, result: of slate.act.move; fields: others of the entry, or nil.
+function M.move(plan, result, fields)
+    local entry, general = fields or {}, plan.before.general
+    entry.what, entry.src, entry.dst = "move", plan.src, plan.dst
+    entry.pages, entry.dst_pages = result.pages_moved or result.pages_accepted, result.dst_pages_after
+    entry.items_lost, entry.pid = result.items_lost, general.pid
+    entry.started_s = require("slate.facts.snapshot").started_s(general)
+    return entry
 end
 
 --- Records a change that was made, and gives its entry an id. A failure is only printed, because the change stands.

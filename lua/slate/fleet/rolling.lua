@@ -107,45 +107,57 @@ local function change(context, client, row, list, options)
     return true
 end
 
--- Puts a server back over a new connection: the state of the old one is unknown. Returns the number of changes that
--- could not be taken back. before: a snapshot from before them.
-local function put_back(context, done, before)
-    if #done == 0 then
-        return 0
-    end
+-- Puts a server back over a new connection: the state of the old one is unknown. What others set meanwhile stays. Fills
+-- in row.state, and empties row.done unless some of it could not be taken back.
+local function put_back(context, row)
+    local left, kept = #row.done, 0
     context.fleet = nil
     local client, message = context:open()
-    if not client then
+    if client then
+        local _
+        left, _, kept = guarded.go_back(context, client, row.done, row.snapshot)
+        client:close()
+    else
         context:print_note("it could not be put back: " .. message)
-        return #done
     end
-    local failed = guarded.go_back(context, client, done, before)
-    client:close()
+    row.state = left > 0 and "not put back" or kept > 0 and "left to others" or "put back"
+    row.done = left > 0 and row.done or {}
+end
+
+--- Puts the servers of a round that still have changes back, the last first. rows: of `apply`. Returns the number of
+-- servers that could not be put back.
+function M.put_back(contexts, rows)
+    local failed = 0
+    for i = #rows, 1, -1 do
+        if #rows[i].done > 0 then
+            put_back(contexts[i], rows[i])
+            failed = failed + (#rows[i].done > 0 and 1 or 0)
+        end
+    end
     return failed
 end
 
--- One server of a round. Returns its row { server, state, why, code, steps, before, during, done }.
+-- One server of a round. Returns its row { server, state, why, steps, before, during, done, snapshot }.
 local function turn(context, list, options)
     local row = { server = context.server.name, done = {} }
-    local client, message, code = context:open()
+    local client, message = context:open()
     if not client then
-        row.state, row.why, row.code = "failed", message, code
+        row.state, row.why = "failed", message
         return row
     end
-    local finished, ok, why, why_code = pcall(change, context, client, row, list, options)
+    local finished, ok, why = pcall(change, context, client, row, list, options)
     client:close()
     if finished and ok then
-        row.state, row.snapshot = #row.done > 0 and "changed" or "unchanged", nil
+        row.state = #row.done > 0 and "changed" or "unchanged"
         return row
     end
-    local changed = #row.done
-    local left = put_back(context, row.done, row.snapshot)
-    row.done, row.snapshot = left > 0 and row.done or {}, nil
+    row.state, row.why = "failed", why
+    if #row.done > 0 then
+        put_back(context, row)
+    end
     if not finished then
         error(ok, 0)
     end
-    row.state = left > 0 and "not put back" or changed > 0 and "put back" or "failed"
-    row.why, row.code = why, why_code
     return row
 end
 
@@ -192,7 +204,7 @@ function M.take_back(entries, context_of, force, dry_run)
             step, problem = steps.check_back(at.context, at.client, entry, force)
             words = step and steps.words(step)
         elseif at.client then
-            words, problem = steps.take_back(at.context, at.client, entry, force)
+            words, problem = steps.take_back(at.context, at.client, entry, { force = force })
         end
         failed = failed + (words and 0 or 1)
         results[i] = { server = entry.server, id = entry.id, words = words or problem,

@@ -140,8 +140,7 @@ function M.run(context, parsed)
     wipe()
     must(result, message, code)
     local pages = result.pages_moved or result.pages_accepted
-    local id = pages > 0 and audit.note(context, audit.move(plan.before, { src = plan.src, dst = plan.dst,
-        pages = pages, items_lost = result.items_lost })) or nil
+    local id = pages > 0 and audit.note(context, audit.move(plan, result)) or nil
     if not context.json then
         context:out(move.words(plan, result), "\n") -- printed before the verdict, which takes time
         context:flush()

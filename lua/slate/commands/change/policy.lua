@@ -207,10 +207,9 @@ local function live_on(context, client, who, one, running, parsed)
     local runner = require("slate.act.policy_run").new(client, running, {
         server = context.server.name, slated = who.slated, dry_run = not parsed.apply, max_pages = parsed.max_moves,
         pages_per_minute = parsed.per_minute or PAGES_PER_MINUTE,
-        on_moved = function(done, before)
+        on_moved = function(plan, result)
             local audit = require "slate.facts.audit"
-            audit.note(context, audit.move(before, { src = done.from, dst = done.to, pages = done.pages_moved,
-                policy = one.name }))
+            audit.note(context, audit.move(plan, result, { policy = one.name }))
         end,
     })
     local function summary()

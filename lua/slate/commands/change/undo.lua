@@ -12,7 +12,7 @@ function M.declare(command)
         :convert(require("slate.base.units").whole(1))
     command:flag("--run", "All pages that a run of a policy moved, or all changes of a plan: of the last one, or of "
         .. "that with change ID.")
-    command:flag("--force", "Take a setting back although it was changed again since.")
+    command:flag("--force", "Take back also what others changed since: a setting, pages that they moved on.")
     command:flag("--dry-run", "Show what would be done; do nothing.")
 end
 
@@ -45,12 +45,8 @@ end
 
 -- Undoes one entry: { id, undoes, words }; or nil, message, code.
 local function take_back(context, client, entry, force)
-    local words, id, why = steps.take_back(context, client, entry, force)
+    local words, id, why = steps.take_back(context, client, entry, { force = force })
     if not words then
-        if id:find("another client changed it since", 1, true) then
-            id = ("%s; --force goes back to %s anyway"):format(id,
-                require("slate.facts.settings").named(entry.name, entry.was))
-        end
         return nil, ("change %d cannot be taken back: %s"):format(entry.id, id), why
     end
     if not context.json then

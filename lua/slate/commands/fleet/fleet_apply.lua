@@ -26,9 +26,11 @@ function M.declare(command)
 end
 
 local STATES <const> = { changed = "changed", unchanged = "had it already", ["put back"] = "put back",
-    ["not put back"] = "NOT PUT BACK", failed = "not changed", ["not begun"] = "not begun" }
+    ["not put back"] = "NOT PUT BACK", ["left to others"] = "others changed it",
+    failed = "not changed", ["not begun"] = "not begun" }
 
-local INKS <const> = { changed = "good", ["put back"] = "warn", ["not put back"] = "bad", failed = "bad" }
+local INKS <const> = { changed = "good", ["put back"] = "warn", ["left to others"] = "warn",
+    ["not put back"] = "bad", failed = "bad" }
 
 local function print_row(context, row, at, count)
     context:print_note(("%d of %d, %s: %s%s"):format(at, count, row.server, STATES[row.state] or row.state,
@@ -62,24 +64,6 @@ local function out_text(context, rows, words)
     end
     context:out(context:table("SERVER<|STATE<|HITS|THEN|EV/s|THEN|WHY<", cells,
         function(i) return INKS[rows[i].state] end), words, "\n")
-end
-
--- Undoes the changes of the servers before the one that ended the round. Returns the number of changes that stay.
-local function take_all_back(context, contexts, rows)
-    local entries, place = {}, {}
-    for i = #rows, 1, -1 do
-        place[rows[i].server] = i
-        contexts[i].fleet = nil
-        for at = #rows[i].done, 1, -1 do
-            entries[#entries + 1] = rows[i].done[at]
-        end
-    end
-    local results, failed = rolling.take_back(entries, function(name) return contexts[place[name]] end, true)
-    for _, result in ipairs(results) do
-        context:print_note(("%s: %s: %s"):format(result.server, result.state, result.words))
-        rows[place[result.server]].state = result.state == "failed" and "not put back" or "put back"
-    end
-    return failed
 end
 
 local function count_changed(rows)
@@ -132,10 +116,10 @@ function M.run(context, parsed)
         rows_so_far[#rows_so_far + 1] = row
         print_row(context, row, #rows_so_far, #contexts)
     end)
-    local stayed = ended and parsed.all_or_nothing and take_all_back(context, contexts, rows) or 0
+    local stayed = ended and parsed.all_or_nothing and rolling.put_back(contexts, rows) or 0
     local words = outcome(rows, fleet, ended)
     for _, row in ipairs(rows) do
-        row.done, row.code, row.steps = nil, nil, row.steps and require("slate.base.json").array(row.steps)
+        row.done, row.snapshot, row.steps = nil, nil, row.steps and require("slate.base.json").array(row.steps)
     end
     if context.json then
         context:out_json("slate/fleet-apply/1", { fleet = fleet, dry_run = false, outcome = words, servers = rows })

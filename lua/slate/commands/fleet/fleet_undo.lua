@@ -9,7 +9,7 @@ local M = {}
 function M.declare(command)
     command:argument("id", "The number of a change to a fleet. Default: the last one that is not taken back whole")
         :args("?"):argname("ID"):convert(units.whole(1))
-    command:flag("--force", "Take a setting back although it was changed again since.")
+    command:flag("--force", "Take back also what others changed since: a setting, pages that they moved on.")
     command:flag("--dry-run", "Show what would be done; change nothing.")
 end
 
