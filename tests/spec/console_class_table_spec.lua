@@ -171,8 +171,8 @@ describe("the view of classes", function()
 
     it("says that there are more classes beside whole sums, at 60 columns, too", function()
         local of = screens.look("slated-0.1", 20)
-        screens.shows(draw(of, ui, 60, 14), " 13813    245   ↓\n")
-        screens.shows(draw(of, ui, 80, 14), " 13813   4482    245     more ↓\n")
+        screens.shows(draw(of, ui, 60, 14), " 13813    245  6↓\n")
+        screens.shows(draw(of, ui, 80, 14), " 13813   4482    245   5 more ↓\n")
         local one = of.classes[12]
         one.evicted, one.evicted_unfetched, one.expired_unfetched = 123456, 98765, 87654
         ui.classes.cursor = 12

@@ -29,7 +29,20 @@ describe("the view of events", function()
         assert.truthy(select(2, screens.row(grid, 3)):find("^DDDDDDDDPBBBBBBBBPBBBBBBBBBBBBBP+$")) -- under the cursor
         events.command(screens.frame(of), ui, "bottom")
         shows(screens.text(screens.grid("views.events", screens.frame(of), 80, 7, ui)),
-            "WHAT\n00:00:02 you      text of you\n00:00:01 pages    text of pages")
+            "  1 more ↑\n00:00:02 you      text of you\n00:00:01 pages    text of pages")
+    end)
+
+    it("has the event under the cursor whole, below a list that cuts it", function()
+        local of = model.new("cache7")
+        of:note("pages", 1, ("class 4: 64 → 62, class 12: 1 → 3, "):rep(3) .. "to its end pages")
+        of:note("you", 2, "short")
+        local ui = { events = events.state() }
+        local function drawn()
+            return screens.text(screens.grid("views.events", screens.frame(of), 60, 15, ui))
+        end
+        assert.is_nil(drawn():find("to its end", 1, true))
+        events.command(screens.frame(of), ui, "down")
+        shows(drawn(), "to its end\npages")
     end)
 
     it("keeps the cursor on its event when newer ones come, and goes to its moment by Enter", function()

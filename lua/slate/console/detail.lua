@@ -28,7 +28,7 @@ function M.is_ready(frame, inquiry, grid, area)
         return true
     end
     local reason, style = why_not(frame, inquiry, state, refusal)
-    grid:text_fit(area.y, area.x, area.width, style, reason)
+    grid:paragraph(area, style, reason)
     return false
 end
 

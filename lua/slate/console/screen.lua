@@ -3,6 +3,7 @@
 local cells = require "slate.console.cells"
 local figure = require "slate.console.figure"
 local keys = require "slate.console.keys"
+local narrow = require "slate.console.draw.narrow"
 local view_list = require "slate.console.view_list"
 require "slate.console.view_modules"
 
@@ -12,7 +13,6 @@ local M = {}
 M.LEAST_WIDTH, M.LEAST_HEIGHT = 40, 10
 
 local WIDE_BAR_FROM <const> = 110 -- columns, from which on the key bar names all keys of a command
-local MESSAGE_ROWS <const> = 3
 local ARROWS <const> = { left = "←", right = "→" } -- in a narrow key bar
 local is_open = view_list.is_open
 
@@ -151,16 +151,12 @@ end
 
 -- the operator's line -----------------------------------------------------------------------------
 
-local function message_rows(text, width)
-    return math.min(cells.rows_of(text, width), MESSAGE_ROWS)
-end
-
--- Draws a message, never cut: an outcome of a change may need lines above the first.
-local function draw_wrapped(grid, text)
-    local rows = message_rows(text, grid.width)
-    local area = cells.area(grid.height - 1 - rows, 0, rows, grid.width)
+-- Draws a text above the row y_end, never cut: an outcome of a change may need lines above the first.
+local function draw_wrapped(grid, y_end, style, text)
+    local rows = narrow.message_rows(text, grid.width)
+    local area = cells.area(y_end - rows, 0, rows, grid.width)
     grid:fill(area, " ", cells.PLAIN)
-    grid:paragraph(area, cells.STRONG, text)
+    grid:paragraph(area, style, text)
 end
 
 -- Draws the typed line, and above it the reason why it was refused.
@@ -168,8 +164,7 @@ local function draw_typed(grid, what, typed, why)
     local y = grid.height - 2
     grid:text(y, 0, cells.STRONG, ("%s:%s%s_"):format(what, what ~= "" and " " or "", typed))
     if why and why ~= "" then
-        grid:fill(cells.area(y - 1, 0, 1, grid.width), " ", cells.PLAIN)
-        grid:text_fit(y - 1, 0, grid.width, cells.BAD, why)
+        draw_wrapped(grid, y, cells.BAD, why)
     end
 end
 
@@ -183,28 +178,37 @@ local function typed_line(ui)
     elseif classes and classes.edits_filter then
         return "filter", classes.typed, classes.typed_why
     elseif hot and hot.edits_filter then
-        return "filter", hot.filter
+        return "filter", hot.typed
     elseif tune and tune.edits then
         return "new value", tune.typed, tune.typed_why
     end
 end
 
+-- The words above the key bar, and their style; nil: none.
+local function line_words(frame, ui)
+    if frame.message ~= "" then
+        return frame.message, cells.STRONG
+    elseif frame.under_way ~= "" then
+        return frame.under_way, cells.STRONG
+    elseif frame.past then
+        return nil
+    elseif frame.paused_s then
+        return ("Fleet shows now; servers stay paused at %s, . ends it"):format(figure.clock(frame.paused_s)),
+            cells.WARN
+    elseif frame.model.link == "down" and (frame.model.now or view_list.current(ui).scope ~= "overview") then
+        return (frame.is_replay and "" or "C connects now; ") .. frame.model.link_note, cells.BAD
+    end
+end
+
 local function draw_line(frame, ui, grid)
     local what, typed, why = typed_line(ui)
+    local words, style = line_words(frame, ui)
     if what then
         draw_typed(grid, what, typed, why)
-    elseif frame.message ~= "" then
-        draw_wrapped(grid, frame.message)
-    elseif frame.under_way ~= "" then
-        draw_wrapped(grid, frame.under_way)
+    elseif words then
+        draw_wrapped(grid, grid.height - 1, style, words)
     elseif frame.past then
         require("slate.console.scrubber").draw(frame, grid)
-    elseif frame.paused_s then
-        grid:text_fit(grid.height - 2, 0, grid.width, cells.WARN,
-            ("Fleet shows now; servers stay paused at %s, . ends it"):format(figure.clock(frame.paused_s)))
-    elseif frame.model.link == "down" and (frame.model.now or view_list.current(ui).scope ~= "overview") then
-        grid:text_fit(grid.height - 2, 0, grid.width, cells.BAD,
-            (frame.is_replay and "" or "C connects now; ") .. frame.model.link_note)
     end
 end
 
@@ -256,8 +260,8 @@ function M.draw(frame, ui, grid)
     local view, name = view_list.current(ui)
     draw_title(frame, name == "fleet" or name == "events" and view.is_of_fleet(frame, ui), grid)
     draw_tabs(ui, grid)
-    local message = frame.message ~= "" and frame.message or frame.under_way
-    local rows = message ~= "" and not typed_line(ui) and message_rows(message, grid.width) or 1
+    local words = not typed_line(ui) and line_words(frame, ui)
+    local rows = words and narrow.message_rows(words, grid.width) or 1
     local area = cells.area(2, 0, grid.height - 3 - rows, grid.width)
     view.draw(frame, ui, grid, area)
     if name ~= "events" and name ~= "fleet" and require("slate.console.health").is_stale(frame) then

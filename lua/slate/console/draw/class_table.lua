@@ -12,6 +12,7 @@ local class_state = require "slate.console.draw.class_state"
 local columns = require "slate.console.draw.class_columns"
 local filter = require "slate.console.draw.class_filter"
 local keys = require "slate.console.keys"
+local narrow = require "slate.console.draw.narrow"
 
 local M = {}
 
@@ -102,8 +103,8 @@ function M.rows(model, ui)
     return rows
 end
 
--- The row of the cursor's class; the first one if there is no such class.
-local function row_of(rows, id)
+--- The row of the cursor's class; the first one if there is no such class.
+function M.row_of(rows, id)
     for i, class in ipairs(rows) do
         if class.id == id then
             return i
@@ -116,7 +117,7 @@ end
 function M.move_cursor(model, ui, by)
     local rows = M.rows(model, ui)
     if #rows > 0 then
-        ui.cursor = rows[keys.step(row_of(rows, ui.cursor), by, #rows)].id
+        ui.cursor = rows[keys.step(M.row_of(rows, ui.cursor), by, #rows)].id
     end
 end
 
@@ -145,7 +146,7 @@ end
 
 -- How many trends are drawn in so many columns.
 local function trends_in(columns_left)
-    return columns_left >= 2 * (2 * TREND_LEAST + 1) and 2 or columns_left > TREND_LEAST and 1 or 0
+    return columns_left >= 4 * TREND_LEAST and 2 or columns_left > TREND_LEAST and 1 or 0
 end
 
 -- Chooses columns in this order: the class id, the operator's choices, the main columns, a short trend, the state in
@@ -271,6 +272,13 @@ local function draw_row(model, ui, grid, area, layout, class)
     end
 end
 
+-- Draws how many rows are not shown behind the totals; at least one blank stays before it.
+local function draw_more(grid, foot, layout, words)
+    local room = foot.width - layout.x_end
+    grid:text_right(foot.y, foot.x + foot.width, cells.DIM,
+        cells.width_of(words) <= room and words or (words:gsub(" more", ""):gsub(" ([↑↓])", "%1")))
+end
+
 -- Sums over the rows; chunks of different sizes are not added up.
 local function draw_totals(model, ui, grid, area, layout, rows)
     grid:text(area.y, area.x, cells.STRONG, "Σ" .. #rows)
@@ -297,7 +305,7 @@ function M.draw(model, ui, grid, area)
     end
     local room = area.height - 1
     local has_totals = room >= 4
-    local visible, cursor = has_totals and room - 1 or room, row_of(rows, ui.cursor)
+    local visible, cursor = has_totals and room - 1 or room, M.row_of(rows, ui.cursor)
     ui.cursor = rows[cursor] and rows[cursor].id
     ui.top = keys.top(ui.top, cursor, visible, #rows)
     for i = ui.top, math.min(ui.top + visible - 1, #rows) do
@@ -318,10 +326,7 @@ function M.draw(model, ui, grid, area)
     if has_totals then
         local foot = cells.area(area.y + area.height - 1, area.x, 1, area.width)
         draw_totals(model, ui, grid, foot, layout, rows)
-        if ui.top + visible <= #rows then
-            local has_room = layout.x_end + #"more ↓" <= area.width
-            grid:text_right(foot.y, foot.x + foot.width, cells.DIM, has_room and "more ↓" or "↓")
-        end
+        draw_more(grid, foot, layout, narrow.more(ui.top, visible, #rows))
     end
 end
 

@@ -5,6 +5,7 @@
 local cells = require "slate.console.cells"
 local figure = require "slate.console.figure"
 local keys = require "slate.console.keys"
+local narrow = require "slate.console.draw.narrow"
 
 local M = {}
 
@@ -249,6 +250,7 @@ function M.draw(rows, ui, now_s, grid, area)
     draw_heads(ui, layout, grid, area)
     local height, at = math.max(area.height - 1, 0), M.row_at(rows, ui)
     ui.top = keys.top(ui.top, at, height, #rows)
+    grid:text_right(area.y, area.x + area.width, cells.HEADER, narrow.more(ui.top, height, #rows))
     for i = ui.top, math.min(ui.top + height - 1, #rows) do
         local row, y = rows[i], area.y + 1 + i - ui.top
         draw_row(row, ui.marked[row.server], i == at, layout, now_s, grid, y, area)

@@ -4,6 +4,7 @@
 local cells = require "slate.console.cells"
 local class_state = require "slate.console.draw.class_state"
 local figure = require "slate.console.figure"
+local narrow = require "slate.console.draw.narrow"
 local page_summary = require "slate.console.page_summary"
 
 local M = {}
@@ -200,10 +201,10 @@ function M.draw(grid, area, rows, cursor, top, what)
         y = y + lines
     end
     if last < #rows then
-        grid:text_right(y_end - 1, area.width, cells.STRONG, " more ↓")
+        grid:text_right(y_end - 1, area.width, cells.STRONG, " " .. narrow.more(1, last, #rows))
     end
     if top > 1 then
-        grid:text_right(area.y, area.width, cells.STRONG, " more ↑")
+        grid:text_right(area.y, area.width, cells.STRONG, " " .. narrow.more(top, #rows, #rows))
     end
     return top
 end

@@ -6,6 +6,7 @@ local cells = require "slate.console.cells"
 local change = require "slate.console.change"
 local keys = require "slate.console.keys"
 local marked = require "slate.console.marked"
+local narrow = require "slate.console.draw.narrow"
 local settings_shown = require "slate.facts.settings_shown"
 local view_list = require "slate.console.view_list"
 
@@ -40,10 +41,15 @@ end
 function M.draw(frame, ui, grid)
     local row, values, cursor = values_of(frame, ui)
     local width, count = math.min(grid.width, WIDTH), #values
-    local rows = math.min(count, grid.height - 5)
-    local y, x = math.max((grid.height - rows - 2) // 2, 0), (grid.width - width) // 2
+    local words = values[cursor] and settings_shown.value_words(row.name, values[cursor]) or ""
+    local is_cut = cells.width_of(words) > width - WORDS_X - 2 -- then they stand below the list, too
+    local foot = is_cut and cells.rows_of(words, width - 4) or 0
+    local rows = math.min(count, grid.height - 5 - foot)
+    local y, x = math.max((grid.height - rows - foot - 2) // 2, 0), (grid.width - width) // 2
     local top = keys.top(1, cursor, rows, count)
-    grid:box(cells.area(y, x, rows + 2, width), change.label(ui.picker.name))
+    grid:box(cells.area(y, x, rows + foot + 2, width), change.label(ui.picker.name))
+    grid:paragraph(cells.area(y + 1 + rows, x + 2, foot, width - 4), cells.STRONG, words)
+    grid:text_right(y + rows + foot + 1, x + width - 2, cells.DIALOG, narrow.more(top, rows, count))
     for i = top, math.min(top + rows - 1, count) do
         local value, line = values[i], y + 1 + i - top
         grid:text(line, x + 2, cells.STRONG, value == row.now and "●" or " ")

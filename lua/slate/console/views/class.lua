@@ -63,6 +63,10 @@ function Column:line(style, text)
     end
 end
 
+function Column:text(style, text)
+    self.y = self.y + self.grid:paragraph(cells.area(self.y, self.x, self.y_end - self.y, self.width), style, text)
+end
+
 function Column:rule(title)
     local y = self:next_line()
     if y then
@@ -127,10 +131,10 @@ local function draw_worth(model, column, id)
         values[i] = worth[name]
     end
     if #values == #WORTH then
-        column:line(cells.PLAIN, ("automove weighs, in 1000 requests: a page more +%.1f ±%.1f, less -%.1f ±%.1f, "
+        column:text(cells.PLAIN, ("automove weighs, in 1000 requests: a page more +%.1f ±%.1f, less -%.1f ±%.1f, "
             .. "mean %.1f"):format(table.unpack(values)))
     else
-        column:line(cells.PLAIN, ("worth of a page: not weighed by automove %s; see the curves (6)"):format(
+        column:text(cells.PLAIN, ("worth of a page: not weighed by automove %s; see the curves (6)"):format(
             automove.mode or ""))
     end
 end
@@ -141,7 +145,7 @@ local function draw_moves(model, column, id, most)
         return
     end
     column:rule("automove " .. (totals.mode or ""))
-    column:line(cells.PLAIN, "now: " .. (totals.why or ""))
+    column:text(cells.PLAIN, "now: " .. (totals.why or ""))
     local shown = 0
     for i = #list, 1, -1 do
         local move = list[i]
@@ -266,8 +270,7 @@ function M.draw(frame, ui, grid, area)
         class_charts.draw(frame, grid, cells.area(area.y, column.width + 1, area.height, beside - 1), id)
     end
     local text, style = class_state.hint(frame, id)
-    column.y = column.y + grid:paragraph(cells.area(column.y, column.x, column.y_end - column.y, column.width), style,
-        text)
+    column:text(style, text)
     draw_facts(model, column, class)
     if area.height >= 16 then
         draw_rates(model, column, id)

@@ -52,8 +52,21 @@ function M.wants(ui, wants)
     end
 end
 
+-- What is said of the class under the cursor, and its style.
+local function hint_of(frame, ui)
+    local rows = class_table.rows(frame.model, ui.classes)
+    local id = rows[1] and rows[class_table.row_of(rows, ui.classes.cursor)].id
+    if id then
+        return class_state.hint(frame, id)
+    end
+    return "", cells.PLAIN
+end
+
 function M.draw(frame, ui, grid, area)
-    local model, foot, detail, beside = frame.model, area.height >= 8 and 2 or 1, 0, class_charts.width(area)
+    local model, detail, beside = frame.model, 0, class_charts.width(area)
+    local hint, style = hint_of(frame, ui)
+    local foot = math.max(cells.rows_of(hint, area.width), 1)
+    foot = area.height < 8 and 1 or foot + 1 -- the hint, and above it how the rows are chosen
     ui.classes.is_wide = beside > 0
     if beside == 0 and area.height >= 34 and area.width >= 100 then
         local spare = area.height - foot - #class_table.rows(model, ui.classes) - 3
@@ -71,13 +84,11 @@ function M.draw(frame, ui, grid, area)
         draw_detail(model, id, grid, cells.area(area.y + height, area.x, detail, area.width))
     end
     local y = area.y + area.height - foot
-    if foot == 2 then
+    if foot > 1 then
         grid:text_fit(y, 0, area.width, cells.DIM, status_words(model, ui.classes))
     end
-    if id then
-        local text, style = class_state.hint(frame, id)
-        grid:text_fit(y + foot - 1, 0, area.width, style, text)
-    end
+    local hint_rows = math.max(foot - 1, 1)
+    grid:paragraph(cells.area(y + foot - hint_rows, 0, hint_rows, area.width), style, hint)
 end
 
 local function say(...)

@@ -194,7 +194,7 @@ end
 function M.draw(frame, ui, grid, area)
     local now, mark = frame.model.now, frame.mark
     if not (mark and now) then
-        grid:text_fit(area.y, 0, area.width, cells.PLAIN,
+        grid:paragraph(area, cells.PLAIN,
             "nothing to compare with yet: press D to mark a moment, and return later")
         return
     end

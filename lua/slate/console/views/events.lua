@@ -5,6 +5,7 @@ local cells = require "slate.console.cells"
 local figure = require "slate.console.figure"
 local keys = require "slate.console.keys"
 local list = require "slate.console.draw.list"
+local narrow = require "slate.console.draw.narrow"
 local watch_log = require "slate.console.watch_log"
 
 local M = {
@@ -21,7 +22,7 @@ function M.state()
 end
 
 local KIND_X <const>, TEXT_X <const>, SCREEN_ROWS <const>, WATCH_FROM_HEIGHT <const> = 9, 18, 15, 6
-local HOST_MOST <const>, ALL_MOST <const> = 21, 256
+local HOST_MOST <const>, ALL_MOST <const>, LIST_LEAST <const> = 21, 256, 3
 local STYLES <const> = { alarm = cells.BAD, you = cells.STRONG }
 
 --- True if the view shows the events of all servers.
@@ -145,10 +146,17 @@ function M.draw(frame, ui, grid, area)
     end
     grid:head(area.y, area.x, area.width, "TIME     WHO      " .. (rows[1] and ("%-" .. width .. "s "):format("SERVER")
         or "") .. "WHAT")
-    local list_area = cells.area(area.y + 1, area.x, height - 1, area.width)
-    list.draw(grid, list_area, ui.events, place_of(events, ui.events), #events, function(y, i)
+    local place = place_of(events, ui.events)
+    local whole, foot = events[place] and events[place].text or "", 0
+    if cells.width_of(whole) > area.width - TEXT_X - (rows[1] and width + 1 or 0) then -- its row cuts it
+        foot = math.min(cells.rows_of(whole, area.width), height - LIST_LEAST)
+        grid:paragraph(cells.area(area.y + height - foot, area.x, foot, area.width), cells.STRONG, whole)
+    end
+    local list_area = cells.area(area.y + 1, area.x, height - 1 - foot, area.width)
+    list.draw(grid, list_area, ui.events, place, #events, function(y, i)
         draw_event(events[i], rows[i] and rows[i].name, width, grid, y, list_area)
     end)
+    grid:text_right(area.y, area.x + area.width, cells.HEADER, narrow.more(ui.events.top, list_area.height, #events))
     if #events == 0 then
         M.draw_list(frame, grid, list_area, 1)
     end

@@ -6,6 +6,7 @@ local figure = require "slate.console.figure"
 local fleet_table = require "slate.console.draw.fleet_table"
 local keys = require "slate.console.keys"
 local marked = require "slate.console.marked"
+local narrow = require "slate.console.draw.narrow"
 local units = require "slate.base.units"
 
 local M = {
@@ -45,10 +46,11 @@ local function draw_pool(rows, note, grid, y, width)
             end
         end
     end
-    grid:text_fit(y, 0, width, up < #rows and cells.WARN or cells.PLAIN,
-        ("%s, %d up: %s gets/s, hits %s%%, %s evictions/s, %s memory%s"):format(units.plural(#rows, "server"), up,
-            figure.count(sums.gets_per_s), figure.percent(requested > 0 and found / requested or nil),
-            figure.count(sums.evictions_per_s), units.bytes_in_words(sums.limit_bytes), note))
+    local words = ("%s, %d up%s: %s gets/s"):format(units.plural(#rows, "server"), up, note,
+        figure.count(sums.gets_per_s))
+    grid:text_fit(y, 0, width, up < #rows and cells.WARN or cells.PLAIN, narrow.fitting(width, ", ", { words,
+        ("hits %s%%"):format(figure.percent(requested > 0 and found / requested or nil)),
+        figure.count(sums.evictions_per_s) .. " evictions/s", units.bytes_in_words(sums.limit_bytes) .. " memory" }))
 end
 
 -- The words of the server under the cursor, and how it differs from the others, with their style.

@@ -3,6 +3,7 @@
 -- this view is open, and every refresh.
 local cells = require "slate.console.cells"
 local latency = require "slate.console.latency"
+local narrow = require "slate.console.draw.narrow"
 
 local M = {
     name = "Latency",
@@ -14,6 +15,7 @@ local M = {
 local LABEL_WIDTH <const>, COUNT_WIDTH <const>, SCALE_WIDTH <const> = 18, 8, 8
 local BAR_X <const> = LABEL_WIDTH + COUNT_WIDTH + 2
 local REFRESHES_MOST <const> = 1000
+local FOOT <const> = "the clock runs from slatetop's send to the reply: network, server, this machine"
 
 --- The view has no part of ui.
 function M.state()
@@ -32,9 +34,10 @@ local function time_text(us)
     return us < 1e6 and ("%.3gms"):format(us / 1e3) or ("%.3gs"):format(us / 1e6)
 end
 
-local function quantiles_text(summary)
-    return ("half within %s, 90 %% within %s, 99 %% within %s, longest %s"):format(time_text(summary.p50_us),
-        time_text(summary.p90_us), time_text(summary.p99_us), time_text(summary.most_us))
+local function quantiles_text(summary, width)
+    return narrow.fitting(width, ", ", { "half within " .. time_text(summary.p50_us),
+        "90 % within " .. time_text(summary.p90_us), "99 % within " .. time_text(summary.p99_us),
+        "longest " .. time_text(summary.most_us) })
 end
 
 -- "20us to 50us"
@@ -80,7 +83,7 @@ local function draw_probes(frame, grid, area)
             and "measured only now: . returns to live" or why_none(frame))
         return 2
     end
-    grid:text_fit(area.y + 1, area.x, area.width, cells.STRONG, quantiles_text(summary))
+    grid:text_fit(area.y + 1, area.x, area.width, cells.STRONG, quantiles_text(summary, area.width))
     return 2 + draw_buckets(summary, grid, cells.area(area.y + 2, area.x, area.height - 2, area.width))
 end
 
@@ -110,7 +113,7 @@ local function draw_refreshes(frame, grid, area)
         grid:text_fit(area.y + 1, area.x, area.width, cells.DIM, why_none(frame))
         return
     end
-    grid:text_fit(area.y + 1, area.x, area.width, cells.STRONG, quantiles_text(summary))
+    grid:text_fit(area.y + 1, area.x, area.width, cells.STRONG, quantiles_text(summary, area.width))
     if area.height >= 4 then
         draw_graph(frame, grid, cells.area(area.y + 2, area.x + SCALE_WIDTH, area.height - 2,
             area.width - SCALE_WIDTH))
@@ -119,10 +122,10 @@ end
 
 function M.draw(frame, _, grid, area)
     local refreshes = area.height >= 34 and 10 or area.height >= 18 and 4 or 2
-    local used = draw_probes(frame, grid, cells.area(area.y, area.x, area.height - refreshes - 1, area.width))
+    local foot = cells.rows_of(FOOT, area.width)
+    local used = draw_probes(frame, grid, cells.area(area.y, area.x, area.height - refreshes - foot, area.width))
     draw_refreshes(frame, grid, cells.area(area.y + used, area.x, refreshes, area.width))
-    grid:text_fit(area.y + area.height - 1, area.x, area.width, cells.DIM,
-        "the clock runs from slatetop's send to the reply: network, server, this machine")
+    grid:paragraph(cells.area(area.y + area.height - foot, area.x, foot, area.width), cells.DIM, FOOT)
 end
 
 function M.command() end

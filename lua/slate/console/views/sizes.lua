@@ -5,6 +5,7 @@ local detail = require "slate.console.detail"
 local figure = require "slate.console.figure"
 local keys = require "slate.console.keys"
 local list = require "slate.console.draw.list"
+local narrow = require "slate.console.draw.narrow"
 local predictions = require "slate.console.predictions"
 local question = require "slate.console.question"
 local size_graph = require "slate.console.draw.size_graph"
@@ -89,35 +90,35 @@ local function draw_choices(frame, at, grid, area, plan, waste_ratio)
     local is_slated = frame.model.now.slated
     -- memcached refuses none: sizes are options of its start.
     local no_gain = is_slated and "no gain: refused" or "no gain"
-    grid:head(area.y, 0, area.width, is_slated and "CHUNK SIZES  CLASSES    WASTE     ITEMS  as the server predicts"
-        or "CHUNK SIZES  CLASSES    WASTE     ITEMS  ESTIMATED, after a restart with -f")
+    grid:head(area.y, 0, area.width, narrow.fitting(area.width, "  ", { "CHUNK SIZES  CLASSES    WASTE     ITEMS",
+        is_slated and "as the server predicts" or "ESTIMATED, after a restart with -f" }))
     local now = { order = "now", is_known = true, is_worth_it = true, classes = #plan.now, waste_ratio = waste_ratio }
     draw_choice(grid, area.y + 1, area.width, now, choice_text(now))
     local rows = cells.area(area.y + 2, 0, area.height - 2, area.width)
     list.draw(grid, rows, at, keys.step(at.cursor, 0, #plan), #plan, function(y, i)
         draw_choice(grid, y, area.width, plan[i], choice_text(plan[i], no_gain, age_of(frame, plan[i].order)))
     end)
+    grid:text_right(area.y, area.width, cells.HEADER, narrow.more(at.top, rows.height, #plan))
 end
 
 -- Draws today's waste. Other sizes cannot be judged: only the mean of each class is known.
 local function draw_waste(grid, y, width, model)
     grid:text_fit(y, 0, width, cells.PLAIN, ("waste in chunks and pages: %s %%"):format(
         figure.percent(question.waste(model).waste_ratio)))
-    grid:text_fit(y + 1, 0, width, cells.WARN, "the waste of other sizes needs slated, or memcached -o track_sizes")
+    grid:text_fit(y + 1, 0, width, cells.WARN, "other sizes: their waste needs slated, or -o track_sizes")
 end
 
-local function draw_geometry(frame, grid, y, width)
+local function geometry_words(frame)
     local state = frame.model.answers:parsed("geometry")
     if not state then
-        grid:text_fit(y, 0, width, cells.DIM, "memcached takes other sizes only at its start: -f -n -o slab_sizes")
-        return
+        return "memcached takes sizes at its start: -f -n -o slab_sizes", cells.DIM
     end
     local before, text = state.waste_before or 0, "geometry " .. tostring(state.state)
     if before > 0 then -- the table has today's waste
         text = ("%s, waste %s %% before, %s %% predicted"):format(text, figure.percent(before / 100),
             figure.percent(state.waste_predicted and state.waste_predicted / 100))
     end
-    grid:text_fit(y, 0, width, cells.PLAIN, ("%s: %s"):format(text, tostring(state.why)))
+    return ("%s: %s"):format(text, tostring(state.why)), cells.PLAIN
 end
 
 -- the view ------------------------------------------------------------------------------------
@@ -132,10 +133,10 @@ local function is_empty(model)
     return model.observer and model.observer.reports_classes and model.now.general.curr_items == 0
 end
 
--- The rows of the table and of the graph.
-local function heights(height, is_estimated)
+-- The rows of the table and of the graph. foot: those below the table.
+local function heights(height, is_estimated, foot)
     local rows = height < 10 and 0 or is_estimated and WASTE_ROWS or height < 16 and CHOICES_ROWS_LOW or CHOICES_ROWS
-    local graph = height - 1 - LIMIT_ROWS - rows - (rows > 0 and 1 or 0)
+    local graph = height - 1 - LIMIT_ROWS - rows - (rows > 0 and foot or 0)
     if graph < GRAPH_LEAST then
         return 0, height - 1 - LIMIT_ROWS
     end
@@ -177,8 +178,10 @@ function M.draw(frame, ui, grid, area)
     if not plan then
         return -- the health lines say why judging has ended
     end
-    local rows, graph = heights(area.height, is_estimated)
-    grid:head(area.y, 0, area.width, ("%s items by size, header included: %s"):format(figure.count(histogram.items),
+    local words, style = geometry_words(frame)
+    local foot = cells.rows_of(words, area.width)
+    local rows, graph = heights(area.height, is_estimated, foot)
+    grid:head(area.y, 0, area.width, ("%s items by size, with header: %s"):format(figure.count(histogram.items),
         source))
     draw_graph(grid, cells.area(area.y + 1, 0, graph, area.width), histogram, plan)
     local y = area.y + 1 + graph + LIMIT_ROWS
@@ -190,7 +193,7 @@ function M.draw(frame, ui, grid, area)
             taken and taken > 0 and math.max(1 - histogram.item_bytes / taken, 0) or plan.waste_ratio)
     end
     if rows > 0 then
-        draw_geometry(frame, grid, y + rows, area.width)
+        grid:paragraph(cells.area(y + rows, 0, foot, area.width), style, words)
     end
 end
 

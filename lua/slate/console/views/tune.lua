@@ -8,6 +8,7 @@ local explain = require "slate.console.overlay.explain"
 local keys = require "slate.console.keys"
 local list = require "slate.console.draw.list"
 local moves = require "slate.facts.moves"
+local narrow = require "slate.console.draw.narrow"
 local picker = require "slate.console.overlay.picker"
 local question = require "slate.console.question"
 local server = require "slate.console.server"
@@ -26,6 +27,7 @@ local M = {
 local LABEL_X <const>, NOW_X <const>, NEW_X <const>, SOURCE_X <const>, NOTE_X <const> = 1, 21, 35, 50, 59
 local NARROW_WIDTH <const>, NARROW_NEW_X <const>, NARROW_NOW_WIDTH <const> = 72, 30, 8
 local PANEL_ROWS <const>, SCREEN_ROWS <const>, TYPED_BYTES <const> = 8, 10, 159
+local FOOT_FROM_HEIGHT <const>, FOOT_ROWS <const> = 8, 2 -- on a screen without a panel
 
 --- cursor: a row; rows: those last drawn; wanted: new values by name, not yet sent; while one is typed: edits, typed
 --- and typed_why (why `typed` was refused; "" after the next key).
@@ -230,14 +232,19 @@ function M.draw(frame, ui, grid, area)
         return
     end
     local panel = area.height >= 14 and math.max(PANEL_ROWS, area.height - 1 - #rows) or 0
-    local room = math.max(area.height - 1 - panel, 1)
+    local foot = panel == 0 and area.height >= FOOT_FROM_HEIGHT and FOOT_ROWS or 0
+    local room = math.max(area.height - 1 - panel - foot, 1)
     list.draw(grid, cells.area(area.y + 1, area.x, room, area.width), tune, tune.cursor, #rows, function(y, i)
         draw_row(ui, grid, area, y, rows[i])
     end)
     if panel > 0 then
         draw_panel(frame, ui, grid, cells.area(area.y + 1 + math.min(#rows, room), area.x, panel, area.width),
             rows[tune.cursor])
+    elseif foot > 0 then
+        put_whole_row(grid, cells.area(area.y + 1 + room, area.x, foot, area.width), rows[tune.cursor],
+            is_changed(ui, rows[tune.cursor]))
     end
+    grid:text_right(area.y, area.x + area.width, cells.HEADER, narrow.more(tune.top, room, #rows))
 end
 
 -- keys ----------------------------------------------------------------------------------------

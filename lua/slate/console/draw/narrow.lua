@@ -1,0 +1,35 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Lines for a narrow screen, which lose whole parts and no letters; and the words for rows that are not shown.
+local cells = require "slate.console.cells"
+
+local M = {}
+
+local MESSAGE_ROWS <const> = 3
+
+--- The rows of a message above the key bar.
+function M.message_rows(text, width)
+    return math.min(cells.rows_of(text, width), MESSAGE_ROWS)
+end
+
+--- The first parts that fit in so many columns, joined; at least the first one.
+function M.fitting(width, separator, parts)
+    local text = parts[1]
+    for i = 2, #parts do
+        local longer = text .. separator .. parts[i]
+        if cells.width_of(longer) > width then
+            break
+        end
+        text = longer
+    end
+    return text
+end
+
+--- How many of count rows are not shown, of which rows fit from the row top on: "3 more ↑", "12 more ↓", "3 ↑ 12 ↓
+--- more"; "" if all are shown.
+function M.more(top, rows, count)
+    local above, below = top - 1, math.max(count - top - rows + 1, 0)
+    return above > 0 and below > 0 and ("%d ↑ %d ↓ more"):format(above, below)
+        or below > 0 and ("%d more ↓"):format(below) or above > 0 and ("%d more ↑"):format(above) or ""
+end
+
+return M
