@@ -67,6 +67,11 @@ describe("the view of hot keys", function()
         end
         view.edit(ui.hotkeys, "accept", "enter")
         shows(drawn(frame, ui), " NR KEY with 'user'", "  1 user:1", "key: user:1")
+        view.command(frame, ui, "filter")
+        view.edit(ui.hotkeys, nil, "p")
+        shows(drawn(frame, ui), " NR KEY with 'p'", "  1 page:1")
+        view.edit(ui.hotkeys, "cancel", "escape") -- keeps the old one, as the key bar says
+        shows(drawn(frame, ui), " NR KEY with 'user'", "  1 user:1")
         ui.hotkeys.filter = "none"
         shows(drawn(frame, ui), "no hot key has 'none' in its name")
     end)

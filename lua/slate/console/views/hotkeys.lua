@@ -9,6 +9,7 @@ local hotkeys = require "slate.facts.hotkeys"
 local item_facts = require "slate.facts.item"
 local keys = require "slate.console.keys"
 local list = require "slate.console.draw.list"
+local narrow = require "slate.console.draw.narrow"
 local units = require "slate.base.units"
 
 local M = {
@@ -19,10 +20,16 @@ local M = {
     shown = { "hotkeys.key", "hotkeys.requests", "hotkeys.share", "hotkeys.read_bytes", "sample_rate", "gets", "ops" },
 }
 
---- The view's part of ui. by: the figure that sorts; filter: a part of the names that are
--- shown; shown: the keys as last drawn; opened: the key whose item is shown, since opened_s.
+--- The view's part of ui. by: the figure that sorts; filter: a part of the names that are shown; while another one is
+-- typed, which holds at once: edits_filter and typed; shown: the keys as last drawn; opened: the key whose item is
+-- shown, since opened_s.
 function M.state()
-    return { cursor = 1, top = 1, by = "requests", filter = "", shown = {} }
+    return { cursor = 1, top = 1, by = "requests", filter = "", edits_filter = false, typed = "", shown = {} }
+end
+
+-- The filter that holds.
+local function filter_of(at)
+    return at.edits_filter and at.typed or at.filter
 end
 
 -- Columns behind the key: their heads, where they end, and their styles.
@@ -73,7 +80,8 @@ local function bounds_text(share)
 end
 
 local function draw_head(grid, area, layout, at, is_counted)
-    grid:head(area.y, area.x, area.width, " NR KEY" .. (at.filter ~= "" and (" with '%s'"):format(at.filter) or ""))
+    local filter = filter_of(at)
+    grid:head(area.y, area.x, area.width, " NR KEY" .. (filter ~= "" and (" with '%s'"):format(filter) or ""))
     for i, column in ipairs(COLUMNS) do
         local is_sort = column.by == at.by
         put(grid, area.y, layout, column, is_sort and cells.STRONG or cells.HEADER,
@@ -170,7 +178,7 @@ local function shown_keys(hot, at)
     end
     local shown = {}
     for _, one in ipairs(hot.keys) do
-        if one.key:find(at.filter, 1, true) then
+        if one.key:find(filter_of(at), 1, true) then
             shown[#shown + 1] = one
         end
     end
@@ -212,8 +220,8 @@ function M.draw(frame, ui, grid, area)
     local count, layout = #at.shown, layout_of(area.width)
     draw_head(grid, area, layout, at, hot.is_counted)
     if count == 0 then
-        grid:text_fit(area.y + 1, 0, area.width, cells.DIM, at.filter ~= ""
-            and ("no hot key has '%s' in its name: / changes that"):format(at.filter)
+        grid:text_fit(area.y + 1, 0, area.width, cells.DIM, filter_of(at) ~= ""
+            and ("no hot key has '%s' in its name: / changes that"):format(filter_of(at))
             or hot.is_counted and "no key is hot: none was requested more than by chance; 9 counts again"
             or "no key is hot: sampling is off, or none was requested more than by chance")
         return
@@ -226,6 +234,8 @@ function M.draw(frame, ui, grid, area)
         and math.min(first_rows + cells.rows_of(words, area.width), most) or 0
     list.draw(grid, cells.area(area.y + 1, 0, area.height - 1 - notes, area.width), at, at.cursor, count,
         function(y, number) draw_key(grid, y, layout, hot, at.shown[number], number) end)
+    local more = narrow.more(at.top, area.height - 1 - notes, count)
+    grid:text_right(area.y, layout.x, cells.HEADER, more ~= "" and more .. " " or "")
     local y = area.y + area.height - notes
     grid:paragraph(cells.area(y, 0, math.min(first_rows, notes), area.width), cells.PLAIN, first)
     grid:paragraph(cells.area(y + first_rows, 0, notes - first_rows, area.width), cells.STRONG, words)
@@ -245,7 +255,7 @@ end
 function M.command(frame, ui, command)
     local at, rows = ui.hotkeys, keys.move_rows(command, SCREEN_ROWS)
     if command == "filter" then
-        at.edits_filter, at.filter = true, ""
+        at.edits_filter, at.typed = true, ""
     elseif command == "sort_next" then
         at.by = at.by == "requests" and "bytes" or "requests"
         return { kind = "say", text = "by " .. at.by }
@@ -263,9 +273,9 @@ end
 function M.edit(at, command, key)
     if command == "accept" or command == "cancel" then
         at.edits_filter = false
-        at.filter = command == "accept" and at.filter or ""
+        at.filter = command == "accept" and at.typed or at.filter
     else
-        at.filter = keys.typed(at.filter, FILTER_BYTES, command, key) or at.filter
+        at.typed = keys.typed(at.typed, FILTER_BYTES, command, key) or at.typed
     end
     at.opened, at.cursor = nil, 1
 end
