@@ -166,6 +166,19 @@ describe("an explanation", function()
         screens.shows(words, "cache7:11211: class 12 starves")
     end)
 
+    it("has the name in its title that stands on the screen", function()
+        local frame = full_frame("memcached-1.6.18")
+        for _, case in ipairs({ { "overview", 80, "class.page_share", "SHARE OF PAGES" },
+            { "overview", 60, "class.page_share", "% PAGES" }, { "overview", 80, "hit_ratio", "hit %" },
+            { "fleet", 80, "hit_ratio", "HIT%" }, { "classes", 250, "class.agex", "AGE/MED" } }) do
+            local name, width, term, title = table.unpack(case)
+            local grid, ui = draw(frame, name, { width, 24 })
+            explain.open(ui, view_list.current(ui), frame, { explain.entry(term) })
+            explain.draw(frame, ui, grid)
+            screens.shows(screens.text(grid), ("─ %s (1 of "):format(title))
+        end
+    end)
+
     it("goes on to the column of the order, and to the next figures", function()
         local frame = full_frame("memcached-1.6.18")
         local _, ui = draw(frame, "classes", SIZES[1])
@@ -176,16 +189,16 @@ describe("an explanation", function()
             explain.draw(nil, ui, grid)
             return screens.text(grid), grid
         end
-        screens.shows(after("none"), "starving (1 of ", "here     ! class 12 starves, 300 evictions/s;",
+        screens.shows(after("none"), "STARVING (1 of ", "here     ! class 12 starves, 300 evictions/s;",
             "what     A class evicts")
         after("next_field")
         local text = after("next_field")
-        screens.shows(text, "class.ev (3 of ", "what     Live items thrown out of this class.",
+        screens.shows(text, "EV/s (3 of ", "what     Live items thrown out of this class.",
             "source   stats items: evicted")
         assert.is_nil(text:find("here", 1, true))
-        screens.shows(after("next_field"), "class.class")
+        screens.shows(after("next_field"), "─ CL (", "also     class.class, class, clsid")
         after("previous_field")
-        screens.shows(after("previous_field"), "class.state")
+        screens.shows(after("previous_field"), "─ STATE (")
         local grid
         for _ = 1, 100 do
             text, grid = after("down", 40, 10)

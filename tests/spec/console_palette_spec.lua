@@ -108,7 +108,7 @@ describe("the palette", function()
 
     it("offers explanations by any of their names, and opens them", function()
         for text, line in pairs({ evictions = "explain evictions", calcif = "explain calcification",
-            ["explain xm"] = "explain xMED", ["explain as every class of"] = "explain state.evicting" }) do
+            ["explain age/m"] = "explain AGE/MED", ["explain as every class of"] = "explain state.evicting" }) do
             assert.is_true(offered(text)[line], text)
         end
         for text, line in pairs({ LIFE = "explain LIFE", age = "explain age", share = "explain SHARE OF PAGES",
@@ -140,6 +140,22 @@ describe("the palette", function()
             offered(text)
             assert.equal(help, choices.of(frame, ui, ui.palette.typed)[1].help)
         end
+    end)
+
+    it("finds keys of other views, goes there, and says the key", function()
+        assert.equal("hot keys", offered("hotkeys")[1])
+        assert.equal("record", offered("export")[1])
+        assert.equal("columns", offered("columns")[1])
+        assert.same({ kind = "command", command = "view_classes", words = "c: choose the columns and their order" },
+            typed("columns\n"))
+    end)
+
+    it("finds values of settings, and else what is nearest", function()
+        assert.is_true(offered("eviction")["set slab_automove eviction"])
+        assert.is_true(offered("evictoins")["explain evictions"])
+        local grid = cells.new(80, 24, false)
+        screen.draw(frame, ui, grid)
+        screens.shows(screens.text(grid), "nothing has this name; near it is")
     end)
 
     it("knows the class under the cursor", function()

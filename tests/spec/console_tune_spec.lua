@@ -150,6 +150,27 @@ describe("Tune", function()
             one.press("t").plan)
     end)
 
+    it("says the whole reason of a refusal at 60x15, after : too", function()
+        local one = console(screens.model("memcached-1.6.45"))
+        for i, row in ipairs(one.ui.tune.rows) do
+            one.ui.tune.cursor = row.name == "maxbytes" and i or one.ui.tune.cursor
+        end
+        one.press("e")
+        one.type("1")
+        local palette = require "slate.console.overlay.palette"
+        local function shows_whole(reason)
+            assert.is_true(cells.width_of(reason) > 60)
+            one.draw(60, 15)
+            assert.truthy(one.text:gsub("%s+", " "):find(reason, 1, true), one.text)
+        end
+        shows_whole(one.ui.tune.typed_why)
+        one.press("escape")
+        palette.open(one.ui)
+        one.ui.palette.typed = "set maxbytes 1"
+        palette.command(one.frame, one.ui, "accept", "enter")
+        shows_whole(one.ui.palette.why)
+    end)
+
     it("takes typed values within their limits", function()
         local one = console(screens.model("memcached-1.6.18"))
         one.press("down", "enter")
@@ -284,15 +305,31 @@ describe("the list of keys", function()
         one.draw()
         assert.is_true(one.shows("no key of this view does 'bananas'"))
         help.command(one.frame, one.ui, "filter", "/")
-        help.command(one.frame, one.ui, "cancel", "escape")
-        assert.same({ "", true }, { one.ui.help.searched, one.ui.help.is_open })
+        assert.same({ "", true }, { one.ui.help.searched, one.ui.help.is_searched })
+        help.command(one.frame, one.ui, "cancel", "escape") -- keeps the old one, as the key bar says
+        assert.same({ "bananas", false, true },
+            { one.ui.help.searched, one.ui.help.is_searched, one.ui.help.is_open })
         help.command(one.frame, one.ui, "cancel", "escape")
         assert.is_false(one.ui.help.is_open)
         help.open(one.ui)
-        assert.is_nil(help.command(one.frame, one.ui, nil, "m")) -- a key that opens a view closes the list, no other
+        local said = help.command(one.frame, one.ui, nil, "m") -- a key that opens a view closes the list, no other
+        assert.same({ "say", true }, { said.kind, said.text:find("Esc closes it", 1, true) ~= nil })
         assert.is_true(one.ui.help.is_open)
         assert.same({ kind = "command", command = "view_fleet" }, help.command(one.frame, one.ui, nil, "7"))
         assert.is_false(one.ui.help.is_open)
+    end)
+
+    it("finds figures, too, and Enter explains one", function()
+        help.open(one.ui)
+        for _, key in ipairs({ "/", "l", "i", "f", "e" }) do
+            help.command(one.frame, one.ui, keys.command(key, screen.scope(one.ui)), key)
+        end
+        one.draw()
+        assert.is_true(one.shows("figures: Enter explains the first", "LIFE", "How long an item stays"))
+        help.command(one.frame, one.ui, "accept", "enter")
+        assert.same({ false, true, "class.life" },
+            { one.ui.help.is_open, one.ui.explain.is_open, one.ui.explain.terms[1] })
+        one.ui.explain.is_open = false
     end)
 
     it("scrolls to its end and no further", function()

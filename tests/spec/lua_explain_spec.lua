@@ -29,7 +29,7 @@ describe("explain", function()
 
     it("finds an entry by its term, its column's head and its name on the wire", function()
         assert.equal("hit_ratio", explain.find("HIT_RATIO")[1].term)
-        assert.equal("class.agex", explain.find("xMED")[1].term)
+        assert.equal("class.agex", explain.find("AGE/MED")[1].term)
         assert.equal("class.evicted_time", explain.find("evicted_time")[1].term)
         assert.equal("slab_automove", explain.find("automove")[1].term)
         assert.same({}, explain.find("no such thing"))

@@ -154,7 +154,12 @@ local INTENTS <const> = {
         app.core.term.copy(intent.text)
         app:report("copied, if the terminal takes OSC 52: " .. intent.text, now_s)
     end,
-    command = function(app, intent, now_s) run_command(app, intent.command, now_s) end,
+    command = function(app, intent, now_s)
+        run_command(app, intent.command, now_s)
+        if intent.words then
+            app:report(intent.words, now_s)
+        end
+    end,
     theme = function(app, intent, now_s) set_theme(app, intent.theme, now_s) end,
 }
 

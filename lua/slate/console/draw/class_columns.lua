@@ -96,7 +96,7 @@ M.LIST = {
         meaning = "share of the chunks in use" },
     { name = "unread", head = "UNRD%", width = 5, rank = 13, form = "share", value = ratio_of(unread, evictions),
         meaning = "share of the evicted items that were never read" },
-    { name = "agex", head = "xMED", width = 5, rank = 11, form = "count", value = ratio_of(age_s, median_age_s),
+    { name = "agex", head = "AGE/MED", width = 7, rank = 11, form = "count", value = ratio_of(age_s, median_age_s),
         meaning = "AGE over the median AGE of all classes" },
     { name = "waste", head = "WST%", width = 5, rank = 14, form = "share", value = slack_ratio,
         meaning = "share of the used chunks' bytes that items do not fill" },

@@ -67,19 +67,48 @@ function M.entry(term)
     end
 end
 
+--- The first sentence of what an entry means.
+function M.first_sentence(entry)
+    return entry.meaning:match("^.-%.%f[%s\0]") or entry.meaning
+end
+
+-- The name of an entry in the title: the first one that stands on the screen; else its first name, or its term.
+local function title_of(entry, grid)
+    local rows = {}
+    for y = 0, grid.height - 1 do
+        rows[y + 1] = " " .. grid:row(y) .. " "
+    end
+    local screen = table.concat(rows)
+    for _, name in ipairs(entry.also) do
+        local from, to = screen:find(name, 1, true)
+        if from and not screen:find("^[%w_]", from - 1) and not screen:find("^[%w_]", to + 1) then
+            return name
+        end
+    end
+    return entry.also[1] or entry.term
+end
+
+-- The other names of an entry, without the one in the title.
+local function other_names(entry, title)
+    local names = { entry.term ~= title and entry.term or nil }
+    for _, name in ipairs(entry.also) do
+        names[#names + 1] = name ~= title and name or nil
+    end
+    return table.concat(names, ", ")
+end
+
 function M.draw(_, ui, grid)
     local explain = ui.explain
-    local term, parts = explain.terms[explain.current], {}
-    local entry = M.entry(term) or {} -- a test checks that every term has one
+    local entry, parts = assert(M.entry(explain.terms[explain.current])), {} -- a test checks that every term has one
+    local title = title_of(entry, grid)
     if explain.words then
         parts[1] = { mark = "here", mark_style = cells.HEADER, style = cells.STRONG, text = explain.words }
     end
     for _, part in ipairs(PARTS) do
-        local text = entry[part[1]] or ""
-        text = type(text) == "table" and table.concat(text, ", ") or text
+        local text = part[1] == "also" and other_names(entry, title) or entry[part[1]] or ""
         parts[#parts + 1] = { mark = part[2], mark_style = cells.HEADER, style = cells.DIALOG, text = text }
     end
-    box.draw(grid, explain, ("%s (%d of %d, Right: next)"):format(term, explain.current, #explain.terms), LABEL_WIDTH,
+    box.draw(grid, explain, ("%s (%d of %d, Right: next)"):format(title, explain.current, #explain.terms), LABEL_WIDTH,
         parts)
 end
 

@@ -2,7 +2,10 @@
 --- The list of keys, from the key table: those of the current view first, then those of the dialogs; two columns on a
 --- wide screen, and during a search only the lines with the searched text.
 local cells = require "slate.console.cells"
+local explain = require "slate.console.overlay.explain"
+local explain_facts = require "slate.facts.explain"
 local keys = require "slate.console.keys"
+local narrow = require "slate.console.draw.narrow"
 local view_list = require "slate.console.view_list"
 
 local M = { name = "help", scope = "help" }
@@ -17,7 +20,8 @@ local DIALOGS <const> = { { "review", "in a review" },
     { "picker", "in a list of values" }, { "why", "in the reasons" }, { "past", "in the past" },
     { "help", "in this list" } }
 
---- is_searched: the searched text is being typed; searched: only lines with this text are shown; top: the first line.
+--- is_searched: the searched text is being typed, in place of searched_before; searched: only lines with this text are
+-- shown; top: the first line.
 function M.state()
     return { is_open = false, is_searched = false, searched = "", top = 1 }
 end
@@ -42,6 +46,21 @@ local function gather(lines, scope, heading, searched)
     end
 end
 
+-- Adds the figures whose names hold the searched text.
+local function gather_figures(lines, searched)
+    local heading = lines[1] and "figures, which :explain tells of" or "figures: Enter explains the first"
+    for _, entry in ipairs(#searched > 1 and explain_facts.entries() or {}) do
+        local shown = entry.term:find(searched:lower(), 1, true) and entry.term
+        for i = #entry.also, 1, -1 do
+            shown = entry.also[i]:lower():find(searched:lower(), 1, true) and entry.also[i] or shown
+        end
+        if shown then
+            lines[#lines + 1], heading = heading, nil
+            lines[#lines + 1] = { name = shown, entry = entry, help = explain.first_sentence(entry) }
+        end
+    end
+end
+
 local function lines_of(ui)
     local lines, searched = {}, ui.help.searched
     if view_list.is_open(ui, "review") then
@@ -52,6 +71,7 @@ local function lines_of(ui)
     for _, dialog in ipairs(DIALOGS) do
         gather(lines, dialog[1], dialog[2], searched)
     end
+    gather_figures(lines, searched)
     return lines
 end
 
@@ -60,7 +80,7 @@ local function draw_line(grid, y, x, width, line)
         grid:text_fit(y, x, width, cells.HEADER, line)
         return
     end
-    grid:text_fit(y, x + 1, NAMES_WIDTH, cells.STRONG, keys.names(line))
+    grid:text_fit(y, x + 1, NAMES_WIDTH, cells.STRONG, line.name or keys.names(line))
     grid:text_fit(y, x + NAMES_WIDTH + 2, width - NAMES_WIDTH - 2, cells.DIALOG, line.help)
 end
 
@@ -73,6 +93,7 @@ function M.draw(_, ui, grid)
     grid:box(cells.area(1, x, height, width), width < 60 and "keys: / searches, Esc closes"
         or "keys: Up and Down scroll, / searches, Esc closes")
     at.top = keys.top(at.top, at.top, rows * columns, #lines)
+    grid:text_right(height, x + width - 2, cells.DIALOG, narrow.more(at.top, rows * columns, #lines))
     for i = 0, math.min(rows * columns, #lines) - 1 do
         draw_line(grid, 2 + i % rows, x + 2 + i // rows * column_width, column_width - 2, lines[at.top + i])
     end
@@ -81,31 +102,41 @@ function M.draw(_, ui, grid)
     end
 end
 
--- A key while the searched text is typed.
-local function search(at, command, key)
+-- A key while the searched text is typed. Enter with figures alone explains the first.
+local function search(frame, ui, command, key)
+    local at, first = ui.help, lines_of(ui)[2]
     if command == "accept" or command == "cancel" then
         at.is_searched = false
-        at.searched = command == "cancel" and "" or at.searched
+        at.searched = command == "cancel" and at.searched_before or at.searched
     else
         at.searched = keys.typed(at.searched, SEARCHED_BYTES, command, key) or at.searched
     end
     at.top = 1
+    if command == "accept" and first and first.entry then
+        at.is_open = false
+        explain.open(ui, view_list.current(ui), frame, { first.entry })
+    end
 end
 
 --- Drawing stops scrolling at the last line. A key that opens a view closes the list, unless it is that of a review.
-function M.command(_, ui, command, key)
+function M.command(frame, ui, command, key)
     local at = ui.help
     if at.is_searched then
-        search(at, command, key)
-        return
+        return search(frame, ui, command, key)
     end
     local of_view = not command and keys.command(key, view_list.current(ui).scope)
     if of_view and of_view:find("^view_") and not view_list.is_open(ui, "review") then
         at.is_open = false
         return { kind = "command", command = of_view }
     end
+    if not command then
+        return { kind = "say", text = ("%s waits until this list is closed: Esc closes it"):format(keys.label(key)) }
+    end
     at.top = keys.step(at.top, keys.move_rows(command, SCREEN_ROWS), math.maxinteger // 2)
     at.is_searched, at.is_open = command == "filter", command ~= "cancel"
+    if at.is_searched then
+        at.searched, at.searched_before = "", at.searched
+    end
 end
 
 return M

@@ -13,6 +13,7 @@ local explain_facts = require "slate.facts.explain"
 local fleet_table = require "slate.console.draw.fleet_table"
 local keys = require "slate.console.keys"
 local marked = require "slate.console.marked"
+local narrow = require "slate.console.draw.narrow"
 local settings_shown = require "slate.facts.settings_shown"
 local units = require "slate.base.units"
 local view_list = require "slate.console.view_list"
@@ -37,16 +38,16 @@ end
 
 -- drawing -------------------------------------------------------------------------------------
 
-local function title_of(count, shown)
-    return count == 0 and "nothing matches"
+local function title_of(count, shown, is_near)
+    return count == 0 and "nothing matches" or is_near and "nothing has this name; near it is"
         or count > shown and ("%d of %d choices, Down shows more"):format(shown, count)
         or ("%d choice%s"):format(count, count == 1 and "" or "s")
 end
 
 function M.draw(frame, ui, grid)
     local palette, list = ui.palette, choices.of(frame, ui, ui.palette.typed)
-    local shown = math.min(#list, grid.height - 6, SHOWN_MOST)
-    local why_rows = palette.why ~= "" and 1 or 0
+    local why_rows = palette.why ~= "" and narrow.message_rows(palette.why, grid.width) or 0
+    local shown = math.min(#list, grid.height - 5 - math.max(why_rows, 1), SHOWN_MOST)
     local y = grid.height - 3 - why_rows - shown
     palette.choice = keys.step(palette.choice, 0, #list)
     local top, help_x = keys.top(1, palette.choice, shown, #list), 0
@@ -54,7 +55,7 @@ function M.draw(frame, ui, grid)
         help_x = math.min(math.max(help_x, cells.width_of(list[i].line) + 3), HELP_X_MOST)
     end
     grid:fill(cells.area(y, 0, shown + 2 + why_rows, grid.width), " ", cells.PLAIN)
-    grid:rule(y, 0, grid.width, title_of(#list, shown))
+    grid:rule(y, 0, grid.width, title_of(#list, shown, list.is_near))
     for i = top, top + shown - 1 do
         y = y + 1
         grid:text_fit(y, 1, help_x - 2, cells.STRONG, list[i].line)
@@ -170,19 +171,19 @@ end
 -- keys ----------------------------------------------------------------------------------------
 
 -- The intent of a complete line.
-local function run(frame, ui, line, list)
-    local word, argument = choices.word_of(line)
+local function run(frame, ui, typed, list)
+    local word, argument = choices.word_of(typed)
     if word and not argument and word ~= "filter" and word ~= "explain" then
-        return say("%s takes one word more", line)
+        return say("%s takes one word more", typed)
     elseif word then
         return RUN[word](frame, ui, argument or "")
     end
     for _, choice in ipairs(list) do
-        if choice.command and choice.line:lower() == line:lower() then
-            return { kind = "command", command = choice.command }
+        if choice.command and choice.line:lower() == typed:lower() then
+            return { kind = "command", command = choice.command, words = choice.words }
         end
     end
-    return say("there is no command '%.40s' here: Tab completes", line)
+    return say("there is no command '%.40s' here: Tab completes", typed)
 end
 
 -- Takes the typed line if it is complete, else the marked choice.

@@ -4,7 +4,8 @@
 local cells = require "slate.console.cells"
 local change = require "slate.console.change"
 local class_columns = require "slate.console.draw.class_columns"
-local explain = require "slate.facts.explain"
+local explain = require "slate.console.overlay.explain"
+local explain_facts = require "slate.facts.explain"
 local figure = require "slate.console.figure"
 local fleet_table = require "slate.console.draw.fleet_table"
 local keys = require "slate.console.keys"
@@ -25,9 +26,11 @@ M.WORDS = {
     { name = "explain", help = "what a figure, a state or a setting means", command = "explain" },
 }
 -- More names, by the command of a key or the name of a setting.
-local ALSO <const> = { view_hotkeys = "keys, hot", view_events = "log", view_tune = "settings, config",
+local ALSO <const> = { view_hotkeys = "keys, hot, hotkeys", view_events = "log", view_tune = "settings, config",
+    record = "export, csv, save",
     move_pages = "rebalance, plan", view_overview = "rebalance pages, plan of moves", view_latency = "round trips",
     maxbytes = "memory limit", policy = "eviction policy" }
+local VALUE_LEAST <const> = 3 -- letters of a value that is typed without its setting
 local IS_WORD, REPLACED <const> = {}, { palette = true }
 for _, word in ipairs(M.WORDS) do
     IS_WORD[word.name] = true
@@ -39,6 +42,7 @@ end
 -- How well a choice fits the typed words, in any order, without regard to case. While no word is typed, columns to sort
 -- by and explanations stand IN_HELP further behind, but an explanation of just this name stands before words within.
 local IS_NAME <const>, BEGINS <const>, IN_NAME <const>, IN_HELP <const> = 0, 1, 2, 3
+local IN_OTHER <const> = 1 -- keys of other views stand so much further behind
 
 --- The word that begins a line, and the text after it and a blank; nil: it has none.
 function M.word_of(line)
@@ -66,7 +70,7 @@ local function fit_of(typed, name, help)
 end
 
 -- Adds the line "BEFORE NAME AFTER" when its name or help fits. after: " " or ">" if the line goes on; behind: added to
--- the fit (optional).
+-- the fit (optional). Returns the fit; nil: none.
 local function add(choices, before, name, after, help, command, behind)
     local also, typed = (", %s,"):format(ALSO[command or name] or ""), ", " .. choices.typed:lower()
     local fit = #choices.typed > 1 and (also:find(typed .. ",", 1, true) and IS_NAME
@@ -75,26 +79,40 @@ local function add(choices, before, name, after, help, command, behind)
         choices[#choices + 1] = { line = before .. name .. after, help = help, command = command,
             fit = fit + (behind or 0), place = #choices, goes_on = after ~= "" }
     end
+    return fit
 end
 
 -- the first word of a line --------------------------------------------------------------------
 
--- Adds a key. Its name is that of the key bar, the words before the colon of its help, or that of its command.
-local function add_key(choices, row)
+-- Adds a key. Its name is that of the key bar, the words before the colon of its help, or that of its command. other:
+-- the view that has it, if the open one has not: the choice goes there, and says the key.
+local function add_key(choices, row, other)
     local name, tail = row.help:match("^([^:;,]+): (.*)$")
     name = row.bar and row.bar:lower() or name or row.command:gsub("^view_", ""):gsub("_", " ")
-    add(choices, "", name, "", ("%s (%s)"):format(not row.bar and tail or row.help, keys.names(row)), row.command)
+    local help = ("%s (%s%s)"):format(not row.bar and tail or row.help, keys.names(row),
+        other and " in " .. other.title or "")
+    if add(choices, "", name, "", help, other and other.open or row.command, other and IN_OTHER) and other then
+        choices[#choices].words = ("%s: %s"):format(keys.label(row.keys[1]), row.help)
+    end
 end
 
--- Adds the keys of the view, without those that move through a list or that a word replaces.
-local function add_keys(choices, ui)
-    local scope, last = view_list.current(ui).scope, nil
+-- Adds the keys of a view that are not in `has`, without those that move through a list or that a word replaces.
+local function add_keys_of(choices, scope, has, other)
     for _, row in ipairs(keys.rows) do
-        if row.scopes[scope] and keys.move_rows(row.command, 1) == 0 and not REPLACED[row.command]
-            and row.command ~= last then -- a view may have two keys
-            add_key(choices, row)
+        if row.scopes[scope] and not has[row.command] and keys.move_rows(row.command, 1) == 0
+            and not REPLACED[row.command] then
+            has[row.command] = true -- a view may have two keys
+            add_key(choices, row, other)
         end
-        last = row.command
+    end
+end
+
+-- Adds the keys of the open view; of a longer word also those of the others.
+local function add_keys(choices, ui)
+    local has = {}
+    add_keys_of(choices, view_list.current(ui).scope, has)
+    for _, view in ipairs(#choices.typed > 1 and view_list.LIST or {}) do
+        add_keys_of(choices, view.name, has, view)
     end
 end
 
@@ -167,8 +185,8 @@ local function add_values(choices, row, value, help)
     choices.typed = typed
 end
 
--- Adds the settings; after `set`, a name and a blank, the values of that setting. slated reports its settings only on
--- request; an open palette requests them.
+-- Adds the settings, and those of their values that begin with the typed word; after `set`, a name and a blank, the
+-- values of that setting. slated reports its settings only on request; an open palette requests them.
 local function add_settings(choices, frame, ui, is_behind_set)
     local model = frame.model
     local is_known = model.now and not model.now.slated or model.answers:state("config") ~= "none"
@@ -182,6 +200,9 @@ local function add_settings(choices, frame, ui, is_behind_set)
             add_values(choices, row, value, help)
         else
             add(choices, "set ", row.name, " ", help)
+        end
+        if not is_behind_set and #choices.typed >= VALUE_LEAST and row.form == "choice" and not row.refusal then
+            add_values(choices, row, choices.typed, help)
         end
     end
 end
@@ -197,7 +218,7 @@ end
 -- Adds the explanations with a name that fits, by the name that fits best: just this name is one of what can be done.
 -- Behind the word, also those whose text fits.
 local function add_topics(choices, _, _, is_behind_word)
-    for _, entry in ipairs(explain.entries()) do
+    for _, entry in ipairs(explain_facts.entries()) do
         local best, fit, is_named
         for _, name in ipairs({ entry.term, table.unpack(entry.also) }) do
             local found = fit_of(choices.typed, name, is_behind_word and entry.meaning or "")
@@ -208,10 +229,21 @@ local function add_topics(choices, _, _, is_behind_word)
         end
         if best then
             choices[#choices + 1] = { line = "explain " .. best,
-                help = entry.meaning:match("^.-%.%f[%s\0]") or entry.meaning,
+                help = explain.first_sentence(entry),
                 fit = is_named and BEGINS or IN_HELP + fit, place = #choices }
         end
     end
+end
+
+-- Adds explanations whose texts have the typed words, else those with names that look like them.
+local function add_nearest(choices)
+    add_topics(choices, nil, nil, true)
+    local names = choices[1] and {} or explain_facts.suggest(choices.typed)
+    for _, name in ipairs(names) do
+        choices[#choices + 1] = { line = "explain " .. name, fit = IN_HELP, place = #choices,
+            help = explain.first_sentence(explain_facts.find(name)[1]) }
+    end
+    choices.is_near = choices[1] ~= nil
 end
 
 local function add_classes(choices, frame)
@@ -251,6 +283,9 @@ function M.of(frame, ui, line)
         end
         if #line > 1 then -- of the many names, nearly any letter begins one
             add_topics(choices)
+            if #choices == 0 then
+                add_nearest(choices)
+            end
         end
     end
     table.sort(choices, function(a, b)
