@@ -42,8 +42,18 @@ describe("the view of curves", function()
     end)
 
     it("has the value of a page, and what follows from it", function()
-        shows(drawn(answered()), "hits/s  BETTER POLICY", "  12    11   28.0             80.8     +2.1      -50",
+        shows(drawn(answered()), "hits/s BETTER", "  12    11   28.0             80.8     +2.1      -50",
             "no class starves: no move is advised")
+    end)
+
+    it("has the class under the cursor and its figures in words at 60x15, and counts what has no room", function()
+        local frame, ui = answered(), { curves = view.state() }
+        shows(drawn(frame, ui, 60, 15), "LRU model of the whole cache", "  12    11   28.0", "s3fifo hit 77.4 %")
+        view.command(frame, ui, "down")
+        shows(drawn(frame, ui, 60, 15), "LRU model of class 12", "> 12    11   28.0",
+            "\nclass 12 hits 80.8 %; a page more +2.1 hits/s, less -50")
+        shows(drawn(frame, ui, 60, 11), "hits/s", "1 more ↓")
+        shows(drawn(frame, ui), "beside the present policy ──────── 8 more ↓")
     end)
 
     local function class_curve(frame, id, lines)

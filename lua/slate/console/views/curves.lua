@@ -8,6 +8,7 @@ local figure = require "slate.console.figure"
 local keys = require "slate.console.keys"
 local largest_first = require("slate.base.order").largest_first
 local list = require "slate.console.draw.list"
+local narrow = require "slate.console.draw.narrow"
 local propose = require "slate.console.propose"
 local question = require "slate.console.question"
 local PAGE_BYTES <const> = require("slate.facts.chunks").PAGE_BYTES
@@ -39,7 +40,8 @@ local AXIS_WIDTH <const>, SCREEN_ROWS <const>, READS_FROM_WIDTH <const> = 7, 10,
 local WORTH_WIDTH <const>, POLICY_LEAST <const>, POLICY_MOST <const> = 78, 52, 63 -- no policy's text is wider
 local SIZES <const> = { [0.5] = true, [2] = true, [4] = true } -- those in words
 local TONES <const> = { good = cells.GOOD, note = cells.DIM, warn = cells.WARN, bad = cells.BAD }
-local POLICY_X <const>, POLICY_WIDTH <const> = 62, 15
+local POLICY_X <const>, POLICY_WIDTH <const>, WORDS_MOST <const> = 62, 15, 2
+local LOW_ROWS <const>, GRAPH_LEAST <const> = 5, 4 -- of a low screen: below the graph, and the graph
 
 -- the curve -----------------------------------------------------------------------------------
 
@@ -83,7 +85,7 @@ function M.draw_curve(grid, area, whole, own, id)
     local curve = own and can_draw(own) and own or whole
     if not can_draw(curve) then
         grid:rule(area.y, area.x, area.width, "miss % by memory")
-        grid:text_fit(area.y + 1, area.x, area.width, cells.WARN,
+        grid:paragraph(cells.area(area.y + 1, area.x, area.height - 1, area.width), cells.WARN,
             "too few sampled reads yet: a curve needs a busy cache and some time")
         return
     end
@@ -120,10 +122,12 @@ end
 -- Returns the rows.
 local function draw_answers(frame, grid, y, width)
     local sentences = question.ask(frame.model, "slate.judge.relief", "sentences")
-    for i, sentence in ipairs(sentences) do
-        grid:text_fit(y + i - 1, 0, width, TONES[sentence.tone] or cells.PLAIN, sentence.text)
+    local used = 0
+    for _, sentence in ipairs(sentences) do
+        used = used + grid:paragraph(cells.area(y + used, 0, grid.height - y - used, width),
+            TONES[sentence.tone] or cells.PLAIN, sentence.text)
     end
-    return #sentences
+    return used
 end
 
 -- policies ------------------------------------------------------------------------------------
@@ -161,6 +165,8 @@ local function draw_policies(frame, grid, area)
     for _, rating in ipairs(question.ask(frame.model, "slate.judge.relief", "ratings")) do
         ratings[rating.label or ""] = rating
     end
+    local more = narrow.more(1, inside.height, #whatif.policies)
+    grid:text_right(area.y, area.x + area.width - 1, cells.HEADER, more ~= "" and " " .. more .. " " or "")
     for i, guess in ipairs(in_order(whatif)) do
         if i <= inside.height then
             draw_policy(grid, inside.y + i - 1, inside, guess, ratings[guess.policy] or { text = "" },
@@ -214,30 +220,29 @@ local function place_of(worths, id)
     return 0
 end
 
--- Draws one line: the move that every screen and slatectl advise, or why there is none.
-local function draw_advice(frame, grid, y, area)
+-- The move that every screen and slatectl advise, or why there is none; and its style.
+local function advice_words(frame)
     local advice = question.ask(frame.model, "slate.judge.relief", "relief_sentence")[1]
-    if advice then
-        grid:text_fit(y, area.x, area.width, advice.tone == "note" and cells.DIM or cells.STRONG, advice.text)
-    end
+    return advice and advice.text or "", advice and advice.tone == "note" and cells.DIM or cells.STRONG
 end
 
-local function draw_classes(frame, at, grid, area)
-    local worths, rows = question.worth(frame.model), area.height - 2
-    local cursor = place_of(worths, at.cursor)
-    grid:head(area.y, area.x, area.width, "  CL PAGES READS%       HIT% (band)  +1 PAGE  -1 PAGE hits/s")
-    if area.width >= POLICY_X + POLICY_WIDTH then
-        grid:text(area.y, area.x + POLICY_X, cells.HEADER, "BETTER POLICY")
+-- Draws the classes, and below them a text in at most WORDS_MOST rows.
+local function draw_classes(frame, at, grid, area, words, style)
+    local worths = question.worth(frame.model)
+    if #worths == 0 then
+        words, style = "no class has enough sampled reads yet", cells.DIM
     end
+    local foot = math.min(cells.rows_of(words, area.width), WORDS_MOST, math.max(area.height - 2, 0))
+    local rows, cursor, has_policy = area.height - 1 - foot, place_of(worths, at.cursor), area.width >= POLICY_X
+        + POLICY_WIDTH
+    grid:head(area.y, area.x, area.width, narrow.fitting(area.width, " ", {
+        "  CL PAGES READS%       HIT% (band)  +1 PAGE  -1 PAGE", "hits/s", has_policy and "BETTER" or nil }))
     list.draw(grid, cells.area(area.y + 1, area.x, rows, area.width), at, cursor, #worths, function(y, i)
         draw_worth(frame.model, grid, y, area, worths[i])
         grid:text(y, area.x, cells.STRONG, i == cursor and ">" or "")
     end, function(i) return worths[i].id end)
-    if #worths == 0 then
-        grid:text_fit(area.y + 1, area.x, area.width, cells.DIM, "no class has enough sampled reads yet")
-    elseif rows >= 0 then
-        draw_advice(frame, grid, area.y + area.height - 1, area)
-    end
+    grid:text_right(area.y, area.x + area.width, cells.HEADER, narrow.more(at.top, rows, #worths))
+    grid:paragraph(cells.area(area.y + area.height - foot, area.x, foot, area.width), style, words)
 end
 
 -- Draws the policies and the classes: beside each other, or below each other on a narrow screen.
@@ -245,12 +250,28 @@ local function draw_tables(frame, at, grid, area)
     local beside = math.min(area.width - WORTH_WIDTH, POLICY_MOST)
     if beside >= POLICY_LEAST then
         draw_policies(frame, grid, cells.area(area.y, area.width - beside, area.height, beside))
-        draw_classes(frame, at, grid, cells.area(area.y, 0, area.height, area.width - beside - 1))
+        draw_classes(frame, at, grid, cells.area(area.y, 0, area.height, area.width - beside - 1), advice_words(frame))
     else
         local upper = area.height // 2
         draw_policies(frame, grid, cells.area(area.y, 0, upper, area.width))
-        draw_classes(frame, at, grid, cells.area(area.y + upper, 0, area.height - upper, area.width))
+        draw_classes(frame, at, grid, cells.area(area.y + upper, 0, area.height - upper, area.width),
+            advice_words(frame))
     end
+end
+
+-- The class under the cursor in a line, for a low screen; without one what the cache hits.
+local function low_words(frame, id, curve, whatif)
+    local worths = question.worth(frame.model)
+    local worth = worths[place_of(worths, id)]
+    local own = worth and frame.model.answers:class_curve(id)
+    if not worth then
+        return size_words(curve, whatif and whatif.totals.policy, false)
+    elseif question.few_reads(frame.model, own) then
+        return ("class %d: not known yet, %s sampled reads"):format(id, figure.count(own.reads))
+    end
+    return ("class %d hits %s %%; a page more %s hits/s, less %s%s"):format(id, figure.percent(worth.hit_ratio),
+        signed(worth.gain, "+"), worth.pages > 1 and signed(worth.loss, "-") or "-",
+        worth.policy and ("; %s %+.1f pt"):format(worth.policy, worth.policy_gain * 100) or "")
 end
 
 -- The curve of the whole cache without the sizes that the server cannot have: each class keeps a page.
@@ -267,7 +288,9 @@ function M.draw(frame, ui, grid, area)
     end
     local answers = frame.model.answers
     local curve, whatif = within_reach(answers:parsed("curve"), frame.model), answers:parsed("whatif")
-    local graph = area.height >= 40 and area.height // 2 or area.height >= 16 and 8 or area.height
+    local graph = area.height >= 40 and area.height // 2 or area.height >= 16 and 8
+        or math.max(area.height - LOW_ROWS, GRAPH_LEAST)
+    graph = math.min(graph, area.height)
     M.draw_curve(grid, cells.area(area.y, 0, graph, area.width), curve, answers:class_curve(ui.curves.cursor),
         ui.curves.cursor)
     local y, rows = area.y + graph, area.height - graph
@@ -277,6 +300,9 @@ function M.draw(frame, ui, grid, area)
         local used = grid:paragraph(cells.area(y, 0, rows, area.width), cells.PLAIN, words)
         used = used + draw_answers(frame, grid, y + used, area.width)
         draw_tables(frame, ui.curves, grid, cells.area(y + used, 0, rows - used, area.width))
+    elseif rows >= 3 then -- a low screen has the classes at the cursor, and the figures of the cursor's in words
+        draw_classes(frame, ui.curves, grid, cells.area(y, 0, rows, area.width),
+            low_words(frame, ui.curves.cursor, curve, whatif), cells.STRONG)
     end
 end
 
