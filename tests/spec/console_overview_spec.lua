@@ -47,13 +47,30 @@ describe("the overview", function()
                 :format(i) .. " the end of it is here" }
         end
         table.move(many, 1, math.max(#found, #many), 1, found)
-        for _, size in ipairs({ { 60, 15 }, { 80, 24 }, { 160, 50 } }) do
+        for _, size in ipairs({ { 60, 15 }, { 80, 24 }, { 150, 50 } }) do
             local text = draw(model, size[1], size[2]):gsub("%s+", " ")
             local _, whole = text:gsub("the end of it is here", "")
             local _, begun = text:gsub("fault %d is told", "")
             local more = tonumber(text:match("health: (%d+) more on a taller screen")) or 0
             assert.same({ begun, true }, { whole, more >= 6 - whole }, text)
         end
+    end)
+
+    it("has the class under the cursor beside its list from 160 columns on, and no rows of zeros", function()
+        local model, ui = screens.look("memcached-1.6.18", 20), view_list.ui()
+        local text = draw(model, 160, 50, nil, ui)
+        screens.shows(text, "─ class 12: STARVING ─", "─ hits/s ─", "─ sizes: ",
+            "0 in all samples: out of memory/s, refused conns/s, expired unread/s")
+        assert.is_nil(text:find("\nrefused conns", 1, true))
+        local wants = { inquiries = {}, curves_first = {} }
+        overview.wants(ui, wants)
+        assert.same({ 12 }, wants.curves_first)
+        ui.classes.cursor = 22
+        screens.shows(draw(model, 160, 50, nil, ui), "─ class 22: no gain ─")
+        wants = { inquiries = {}, curves_first = {} }
+        assert.is_nil(draw(model, 159, 50, nil, ui):find("─ hits/s ─", 1, true))
+        overview.wants(ui, wants) -- a smaller screen asks for nothing
+        assert.same({ inquiries = {}, curves_first = {} }, wants)
     end)
 
     it("has a whole line of memory, however long its figures are", function()

@@ -151,9 +151,23 @@ describe("moving pages on the map", function()
         assert.equal("say", view.command(frame, new_ui(POOL), "move_pages").kind)
     end)
 
+    it("has the charts of the class under the cursor beside it from 160 columns on", function()
+        local ui, wants = new_ui(12), { curves_first = {}, inquiries = {} }
+        shows(drawn(slated(), ui, 160, 50), "─ class 12: ", "─ hits/s ─", "─ sizes: ")
+        view.wants(ui, wants)
+        assert.is_true(wants.inquiries.sizehist)
+        local of_pool = new_ui(POOL)
+        of_pool.classes.filter, of_pool.classes.window_s = "", 10
+        shows(drawn(slated(), of_pool, 250, 60), "─ class 12, evictions/s ─") -- the pool has none
+        ui, wants = new_ui(12), { curves_first = {}, inquiries = {} }
+        assert.is_nil(drawn(slated(), ui, 159, 50):find("─ hits/s ─", 1, true))
+        view.wants(ui, wants)
+        assert.is_nil(wants.inquiries.sizehist)
+    end)
+
     it("asks first for the curves of both classes", function()
         for _, case in ipairs({ { { 13, 12 }, 13, 12 }, { { 12 }, nil, 12 }, { { 13 }, 13, POOL } }) do
-            local ui, wants = new_ui(case[3]), { curves_first = {} }
+            local ui, wants = new_ui(case[3]), { curves_first = {}, inquiries = {} }
             ui.classes.source = case[2]
             view.wants(ui, wants)
             assert.same(case[1], wants.curves_first)

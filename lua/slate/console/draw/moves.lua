@@ -58,8 +58,7 @@ function M.draw(frame, grid, area)
         y = y + 1
     end
     if y < y_end and mode ~= "off" then -- the heading says "off"
-        grid:text_fit(y, 0, area.width, cells.PLAIN, "now: " .. (totals.why or ""))
-        y = y + 1
+        y = y + grid:paragraph(cells.area(y, 0, y_end - y, area.width), cells.PLAIN, "now: " .. (totals.why or ""))
     end
     for i = #moves, math.max(#moves - (y_end - y) + 1, 1), -1 do
         M.draw_line(grid, y + #moves - i, area.width, moves[i])

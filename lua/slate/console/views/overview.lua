@@ -2,6 +2,7 @@
 --- Overview: health in words first, then rates with their past, then memory; larger screens add graphs, the busiest
 -- classes and the last events.
 local cells = require "slate.console.cells"
+local class_charts = require "slate.console.draw.class_charts"
 local class_state = require "slate.console.draw.class_state"
 local class_table = require "slate.console.draw.class_table"
 local events = require "slate.console.views.events"
@@ -26,19 +27,28 @@ local REFUSALS <const> = { out_of_memory = true, refused_connections = true }
 local FEW_LINES <const>, MIDDLE_LINES <const> = 3, 5 -- of FEW, on a screen of 24 rows, and on one that is not tall
 local SCALE_X <const>, SCALE_WIDTH <const> = 43, 8 -- the graphs' scales, after the means
 local MEMORY_ROWS <const>, MARK_WIDTH <const> = 4, 8 -- "! BAD   "
+local HISTORY_MOST <const> = 1000 -- samples; fewer are kept
 local SCREEN_STEP <const>, CLASSES_LEAST <const> = 5, 4 -- the latter: rows of the list of classes, with its heads
 local WORST_FROM <const>, WORST_WIDTH <const>, WORST_MOST <const> = 240, 100, 6 -- graphs of classes on a wide screen
 local GRAPH_LEAST <const> = 5 -- rows of a graph that fills the screen with others
+local GRAPH_ROWS <const>, EVENTS_MOST <const>, CLASSES_ENOUGH <const> = 7, 4, 12
 
 local M = { name = "Overview", scope = "overview", open = "view_overview", inquiries = { "moves", "memory" },
     shown = { "starving", "lost_by_moves", "slab_automove", "memory.items", "memory.limit", "memory.held",
         "memory.slack", "memory.pages", "memory.pool", "memory.free_chunks", "curr_items", "threads", "memory.hash",
         "uptime" } }
 
---- top: the first class shown; shown: how many rows of classes the last drawing had; is_zoomed: the graphs of classes
--- are alone on the screen.
+--- top: the first class shown; shown: how many rows of classes the last drawing had; charted: the class whose charts it
+-- had, or nil; is_zoomed: the graphs of classes are alone on the screen.
 function M.state()
     return { top = 1, shown = 0 }
+end
+
+--- The charts of the class under the cursor, where the last drawing had room for them.
+function M.wants(ui, wants)
+    if ui.overview.charted then
+        class_charts.add_wants(wants, ui.overview.charted)
+    end
 end
 
 -- The terms of a class's row, behind that of its state.
@@ -153,8 +163,28 @@ local function draw_unmeasured(grid, y, x, name, is_first)
     grid:text_right(y, x + 24, cells.DIM, is_first and "measuring" or "")
 end
 
-local function draw_rates(model, grid, area)
-    local y, x, has_means, lines = area.y, area.x, area.width >= 60, area.height - 1
+-- The rates of so many lines; and those of a tall screen that were 0 in all samples, in words, which take one line.
+local function rates_of(model, lines)
+    if lines <= MIDDLE_LINES then
+        return table.move(FEW, 1, lines, 1, {})
+    end
+    local names, zeros = {}, {}
+    for _, name in ipairs(ALL) do
+        local values, most = model:series(name, HISTORY_MOST), nil
+        for i = 1, values.n do
+            most = values[i] and math.max(most or 0, math.abs(values[i])) or most
+        end
+        if most == 0 and model:metric(name) == 0 then
+            zeros[#zeros + 1] = METRICS[name].label
+        else
+            names[#names + 1] = name
+        end
+    end
+    return names, zeros[1] and "0 in all samples: " .. table.concat(zeros, ", ") or nil
+end
+
+local function draw_rates(model, grid, area, names, zeros)
+    local y, x, has_means = area.y, area.x, area.width >= 60
     grid:rule(y, x, area.width, "rates")
     grid:text_right(y, x + 24, cells.HEADER, " now")
     if has_means then
@@ -172,14 +202,16 @@ local function draw_rates(model, grid, area)
             grid:text(y, spark_x + 1, cells.HEADER, words)
         end
     end
-    local names = lines <= MIDDLE_LINES and FEW or ALL
-    for i = 1, math.min(lines, #ALL) do
+    for i = 1, math.min(area.height - 1, #names) do
         local line = cells.area(y + i, x, 1, area.width)
         if not model.before and model.link == "up" and not model:metric(names[i]) then
             draw_unmeasured(grid, line.y, x, names[i], i == 1)
         else
             draw_rate(model, grid, line, names[i], has_means)
         end
+    end
+    if zeros then
+        grid:paragraph(cells.area(y + 1 + #names, x, area.height - 1 - #names, area.width), cells.DIM, zeros)
     end
 end
 
@@ -248,48 +280,77 @@ local function draw_graph(model, grid, area, name)
     grid:text_right(plot.y + plot.height - 1, plot.x - 1, cells.DIM, figure.metric(metric, low))
 end
 
--- Sections from the top; each takes the rows that it needs.
-function M.draw(frame, ui, grid, area)
-    local model, y, left = frame.model, area.y, area.height
-    ui.overview.shown = 0
-    if ui.overview.is_zoomed then
-        imbalance.draw_worst(model, ui, grid, area, area.height // GRAPH_LEAST)
-        return
-    elseif area.width >= WORST_FROM and left >= 30 then
-        local x = area.width - WORST_WIDTH
-        imbalance.draw_worst(model, ui, grid, cells.area(y, x + 1, left, WORST_WIDTH - 1), WORST_MOST)
-        area = cells.area(y, area.x, left, x)
+-- Draws the panel of the class under the cursor: figures and charts.
+local function draw_panel(frame, ui, grid, area)
+    local id = imbalance.under_cursor(frame.model, ui)
+    ui.overview.charted = id
+    if id then
+        local left = require("slate.console.views.class").draw_beside(frame, grid, area, id)
+        class_charts.draw(frame, grid, left, id)
     end
+end
+
+-- The columns of a wide and tall screen for the graphs of the worst classes, or else for the class under the cursor.
+local function widths(model, ui, area)
+    local has_worst = area.width >= WORST_FROM and area.height >= 30
+    return has_worst and WORST_WIDTH or 0,
+        not has_worst and #imbalance.rows(model, ui) > 0 and class_charts.width(area) or 0
+end
+
+-- Draws sections from the top; each takes the rows that it needs.
+local function draw_sections(frame, ui, grid, area)
+    local model, y, left = frame.model, area.y, area.height
     local function take(rows)
         y, left = y + rows, left - rows
         return cells.area(y - rows, 0, rows, area.width)
     end
     local is_tall = area.height >= 30
     local lines = health_lines(frame, is_tall)
+    local names, zeros = rates_of(model, is_tall and #ALL or area.height >= 23 and MIDDLE_LINES or FEW_LINES)
+    local rates_most = #names + (zeros and cells.rows_of(zeros, area.width) or 0)
     local health_most = is_tall and 9 or area.height >= 20 and 7 or area.height >= 11 and 4 or 3
-    local rates_most = is_tall and #ALL or area.height >= 23 and MIDDLE_LINES or FEW_LINES
-    local memory_rows = area.height >= 16 and MEMORY_ROWS or 0
-    local others = 1 + rates_most + memory_rows + math.max(#imbalance.rows(model, ui) + 2, CLASSES_LEAST)
+    local memory_rows, classes = area.height >= 16 and MEMORY_ROWS or 0, #imbalance.rows(model, ui) + 2
+    local others = 1 + rates_most + memory_rows + math.max(classes, CLASSES_LEAST)
     health_most = is_tall and health_most or math.max(health_most, area.height - others) -- no row is left empty
     local shown, rows = fitting(lines, area.width, health_most - 1)
     draw_health(shown, #lines - #shown, grid, take(1 + rows))
     local reserved = left - memory_rows >= CLASSES_LEAST + 2 and CLASSES_LEAST or 0
-    draw_rates(model, grid, take(math.min(left - memory_rows - reserved, 1 + rates_most)))
+    draw_rates(model, grid, take(math.min(left - memory_rows - reserved, 1 + rates_most)), names, zeros)
     if memory_rows > 0 then
         draw_memory(model, grid, take(memory_rows))
     end
-    if left >= 16 and area.width >= 100 then
-        local at, half = take(7), area.width // 2
-        draw_graph(model, grid, cells.area(at.y, 0, 7, half), "evictions")
-        draw_graph(model, grid, cells.area(at.y, half, 7, area.width - half), "hit_ratio")
+    local events_rows = left >= 12 and 1 + math.max(math.min(#model.events, EVENTS_MOST), 1) or 0
+    if left >= GRAPH_ROWS + math.min(classes, CLASSES_ENOUGH) + events_rows and area.width >= 100 then
+        local at, half = take(GRAPH_ROWS), area.width // 2
+        draw_graph(model, grid, cells.area(at.y, 0, GRAPH_ROWS, half), "evictions")
+        draw_graph(model, grid, cells.area(at.y, half, GRAPH_ROWS, area.width - half), "hit_ratio")
     end
     if left >= CLASSES_LEAST then
-        imbalance.draw(frame, ui, grid, take(left - (left >= 12 and 5 or 0)))
+        local most = is_tall and math.max(classes, CLASSES_LEAST) or left
+        imbalance.draw(frame, ui, grid, take(math.min(left - events_rows, most)))
     end
     if left >= 2 then
         local at = take(left)
         grid:rule(at.y, 0, at.width, "events")
         events.draw_list(frame, grid, cells.area(at.y + 1, 0, at.height - 1, at.width), 1)
+    end
+end
+
+function M.draw(frame, ui, grid, area)
+    local model = frame.model
+    ui.overview.shown, ui.overview.charted = 0, nil
+    if ui.overview.is_zoomed then
+        imbalance.draw_worst(model, ui, grid, area, area.height // GRAPH_LEAST)
+        return
+    end
+    local worst, panel = widths(model, ui, area)
+    local width = area.width - worst - panel
+    draw_sections(frame, ui, grid, cells.area(area.y, area.x, area.height, width))
+    local beside = cells.area(area.y, width + 1, area.height, area.width - width - 1)
+    if worst > 0 then
+        imbalance.draw_worst(model, ui, grid, beside, WORST_MOST)
+    elseif panel > 0 then
+        draw_panel(frame, ui, grid, beside)
     end
 end
 

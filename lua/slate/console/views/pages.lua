@@ -2,11 +2,14 @@
 --- Pages: a cell a page, a row a class. Shows unused memory, and moves pages: f marks a class as the source, + and -
 -- choose how many of its emptiest pages, m on another class opens the review.
 local cells = require "slate.console.cells"
+local class_charts = require "slate.console.draw.class_charts"
 local class_state = require "slate.console.draw.class_state"
 local figure = require "slate.console.figure"
+local imbalance = require "slate.console.draw.imbalance"
 local keys = require "slate.console.keys"
 local list = require "slate.console.draw.list"
 local moves = require "slate.console.draw.moves"
+local narrow = require "slate.console.draw.narrow"
 local page_map = require "slate.console.draw.page_map"
 local page_summary = require "slate.console.page_summary"
 local propose = require "slate.console.propose"
@@ -24,7 +27,7 @@ local M = {
 }
 
 --- cursor: id of a class, or of the pool; nil: the worst class. marked: how many pages of the source class to move.
--- mode: the place in page_map.MODES of what cells show.
+-- mode: the place in page_map.MODES of what cells show. is_wide: the last drawing had charts beside the map.
 function M.state()
     return { cursor = nil, top = 1, marked = 0, mode = 1 }
 end
@@ -32,6 +35,9 @@ end
 function M.wants(ui, wants)
     for _, id in ipairs({ ui.classes.source or page_map.POOL, ui.pages.cursor or page_map.POOL }) do
         wants.curves_first[#wants.curves_first + 1] = id ~= page_map.POOL and id or nil
+    end
+    if ui.pages.is_wide then -- the charts beside the map have the sizes
+        wants.inquiries.sizehist = true
     end
 end
 
@@ -43,11 +49,12 @@ function M.terms(ui, frame)
     return class_state.terms(frame, ui.pages.cursor)
 end
 
-local PANEL_LEAST <const>, PANEL_MOST <const>, PANEL_FROM_HEIGHT <const>, SELECTION_FROM_HEIGHT <const> = 3, 14, 14, 8
-local LEGEND_FROM_WIDTH <const>, MODE_FROM_WIDTH <const>, SCREEN_ROWS <const> = 60, 100, 10
+local PANEL_LEAST <const>, PANEL_FROM_HEIGHT <const>, SELECTION_FROM_HEIGHT <const>, WORST_MOST <const> = 3, 14, 8, 6
+local MODE_FROM_WIDTH <const>, SCREEN_ROWS <const> = 100, 10
 local MODE_WORDS <const> = { fill = "how full", age = "age in its class", use = "time unused" }
-local AGE_LEGEND <const> = "  s seconds m minutes h hours d days ◆marked"
-local LEGENDS <const> = { fill = "  █full ▓90% ▒50% ░10% ·less ◆marked ↯moving", age = AGE_LEGEND, use = AGE_LEGEND }
+local AGE_LEGEND <const> = { "s seconds", "m minutes", "h hours", "d days", "◆marked" }
+local LEGENDS <const> = { fill = { "█full", "▓90%", "▒50%", "░10%", "·less", "◆marked", "↯moving" }, age = AGE_LEGEND,
+    use = AGE_LEGEND }
 
 -- The list of all pages; nil if the server lists none, or before all have come.
 local function listed(frame)
@@ -84,10 +91,7 @@ local function draw_head(frame, at, grid, y, width, scale)
     if width >= MODE_FROM_WIDTH then
         text = text .. ", by " .. MODE_WORDS[mode]
     end
-    if width >= LEGEND_FROM_WIDTH then -- help and manual have it, too
-        text = text .. LEGENDS[mode]
-    end
-    grid:head(y, 0, width, text)
+    grid:head(y, 0, width, narrow.fitting(width, " ", { text .. " ", table.unpack(LEGENDS[mode]) }))
 end
 
 -- "11 pages: 0 empty, 0 more under 10 %, 0 more under half; aged 4s to 12s"
@@ -96,8 +100,8 @@ local function pages_words(summary, width)
         page_summary.below(summary, 49)
     local text = ("%s: %d empty, %d more under 10 %%, %d more under half"):format(units.plural(summary.pages, "page"),
         empty, nearly - empty, half - nearly)
-    return summary.is_exact and width >= LEGEND_FROM_WIDTH and ("%s; aged %s to %s"):format(text,
-        figure.age(summary.youngest_s), figure.age(summary.oldest_s)) or text
+    return narrow.fitting(width, "; ", { text, summary.is_exact and ("aged %s to %s"):format(
+        figure.age(summary.youngest_s), figure.age(summary.oldest_s)) or nil })
 end
 
 -- "m: 3 pages from class 4: +3.1 points of hits (+1.9 to +7.0)", as in the review.
@@ -109,22 +113,20 @@ local function move_words(frame, move)
     return ("m: %s from class %d: %s"):format(units.plural(move.pages, "page"), move.from, expects)
 end
 
--- What m would do with the class under the cursor, or which key comes first.
-local function draw_move(frame, ui, grid, y, width)
+-- What m would do with the class under the cursor, or which key comes first; and its style.
+local function next_words(frame, ui)
     local at, source = ui.pages, ui.classes.source
     local move = at.cursor ~= page_map.POOL and move_of(frame, ui)
     if move then
-        grid:text_fit(y, 0, width, cells.STRONG, move_words(frame, move))
+        return move_words(frame, move), cells.STRONG
     elseif not source then
-        grid:text_fit(y, 0, width, cells.DIM, at.cursor == page_map.POOL
+        return at.cursor == page_map.POOL
             and "f on a class, then m here: the pool gets its pages; any over the limit go back"
-            or "f marks this class as the source; Enter shows the class")
-    else
-        local summary = page_summary.of(frame.model, source)
-        grid:text_fit(y, 0, width, cells.STRONG,
-            ("◆ %d of class %d marked (+ -): %s%s items in them; m on the receiver"):format(at.marked, source,
-                summary.is_exact and "" or "at least ", figure.count(page_summary.cost(summary, at.marked))))
+            or "f marks this class as the source; Enter shows the class", cells.DIM
     end
+    local summary = page_summary.of(frame.model, source)
+    return ("◆ %d of class %d marked (+ -): %s%s items in them; m on the receiver"):format(at.marked, source,
+        summary.is_exact and "" or "at least ", figure.count(page_summary.cost(summary, at.marked))), cells.STRONG
 end
 
 -- Draws the row under the cursor in words, and the move that m would review.
@@ -141,18 +143,18 @@ local function draw_selection(frame, ui, grid, area)
             y = y + 1
         end
     end
-    if y < y_end then
-        draw_move(frame, ui, grid, y, area.width)
-    end
+    local words, style = next_words(frame, ui)
+    grid:paragraph(cells.area(y, 0, y_end - y, area.width), style, words)
 end
 
 -- The rows of the selection and of the panel below it, which takes what the map leaves, and a few on a screen of any
--- size. rows, width: of the map.
-local function heights(area, rows, width)
-    local selection = area.height >= PANEL_FROM_HEIGHT and 3 or area.height >= SELECTION_FROM_HEIGHT and 2 or 0
+-- size. rows, width: of the map; next_rows: of the selection's last words.
+local function heights(area, rows, width, next_rows)
+    local selection = area.height >= PANEL_FROM_HEIGHT and 2 + next_rows
+        or area.height >= SELECTION_FROM_HEIGHT and 2 or 0
     local room = area.height - 1 - selection
     local least = room >= PANEL_FROM_HEIGHT and PANEL_LEAST or 0
-    return selection, math.min(math.max(room - (page_map.lines(rows, width, 1)), least), PANEL_MOST)
+    return selection, math.max(room - (page_map.lines(rows, width, 1)), least)
 end
 
 -- Why there is no map: a sentence; nil if there is one.
@@ -165,15 +167,31 @@ local function why_no_map(frame, rows)
     end
 end
 
+-- Draws the class under the cursor; beside the pool, the classes that evict most.
+local function draw_beside(frame, ui, grid, area)
+    local id = ui.pages.cursor
+    if id == page_map.POOL then
+        imbalance.draw_worst(frame.model, ui, grid, area, WORST_MOST)
+        return
+    end
+    class_charts.draw(frame, grid, require("slate.console.views.class").draw_beside(frame, grid, area, id), id)
+end
+
 function M.draw(frame, ui, grid, area)
-    local rows, at, width = page_map.rows(frame.model.now), ui.pages, area.width - page_map.LABEL_WIDTH
+    local rows, at, beside = page_map.rows(frame.model.now), ui.pages, class_charts.width(area)
     local why = why_no_map(frame, rows)
     if why then
         grid:text_fit(area.y, 0, area.width, cells.DIM, why)
         return
     end
     local cursor = place_cursor(frame, at, rows)
-    local selection, panel = heights(area, rows, width)
+    at.is_wide = beside > 0
+    if at.is_wide then
+        draw_beside(frame, ui, grid, cells.area(area.y, area.width - beside + 1, area.height, beside - 1))
+        area = cells.area(area.y, area.x, area.height, area.width - beside)
+    end
+    local width = area.width - page_map.LABEL_WIDTH
+    local selection, panel = heights(area, rows, width, cells.rows_of((next_words(frame, ui)), area.width))
     local height = area.height - 1 - selection - panel
     local scale = page_map.scale(rows, width, height)
     draw_head(frame, at, grid, area.y, area.width, scale)
