@@ -154,7 +154,8 @@ describe("an explanation", function()
         for _, name in ipairs({ "overview", "classes", "pages", "class" }) do
             for id, state in pairs({ [12] = "starving", [22] = "state.no_gain", [4] = "state.calm" }) do
                 local _, ui = draw(frame, name, SIZES[1])
-                ui.classes.cursor, ui.pages.cursor, ui.focus = id, id, id
+                view_list.choose_class(ui, id)
+                ui.pages.cursor, ui.focus = id, id
                 local terms, current, words = explain.terms_of(view_list.current(ui), ui, frame)
                 assert.equal(state, terms[current], name)
                 assert.truthy(words:find(("class %d "):format(id), 1, true), words)

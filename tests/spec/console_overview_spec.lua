@@ -65,7 +65,7 @@ describe("the overview", function()
         local wants = { inquiries = {}, curves_first = {} }
         overview.wants(ui, wants)
         assert.same({ 12 }, wants.curves_first)
-        ui.classes.cursor = 22
+        view_list.choose_class(ui, 22)
         screens.shows(draw(model, 160, 50, nil, ui), "─ class 22: no gain ─")
         wants = { inquiries = {}, curves_first = {} }
         assert.is_nil(draw(model, 159, 50, nil, ui):find("─ hits/s ─", 1, true))
@@ -210,15 +210,30 @@ describe("the overview's classes", function()
         end
     end)
 
-    it("that are in need get pages all at once, also when one of them is chosen", function()
+    it("get pages as the health lines say, until the operator chooses one here", function()
         model.observer.plan = function()
             return { advised = { { from = 4, to = 12, pages = 2 }, { from = 4, to = 22, pages = 1 } } }
         end
-        for _, case in ipairs({ { nil, 2 }, { 12, 2 }, { 22, 2 }, { 4, 0 } }) do
-            ui.classes.cursor = case[1]
-            local intent = overview.command(frame, ui, "move_pages") -- class 4 has the only pages to give
-            assert.equal(case[2], #(intent.plan or {}), case[1])
+        local function moves()
+            local moved = {}
+            for _, move in ipairs(overview.command(frame, ui, "move_pages").plan) do
+                moved[#moved + 1] = move.to
+            end
+            return table.concat(moved, " ")
         end
+        assert.equal("12 22", moves())
+        ui.view = 2
+        screens.grid("views.classes", frame, 80, 24, ui)
+        require("slate.console.views.classes").command(frame, ui, "bottom")
+        assert.equal(4, ui.classes.cursor) -- which needs none
+        view_list.open(ui, 1)
+        screens.shows(draw(model, 80, 24, nil, ui), "\n!>12 ")
+        assert.equal("12 22", moves())
+        overview.command(frame, ui, "down")
+        assert.equal("22", moves())
+        view_list.open(ui, 2)
+        view_list.open(ui, 1)
+        assert.equal("12 22", moves())
     end)
 
     it("are opened by Enter, chosen by a click, and shared with the table", function()
@@ -265,7 +280,7 @@ describe("the overview's classes", function()
     end)
 
     it("are no target where none is drawn, and none is asked for", function()
-        ui.classes.cursor = 22
+        view_list.choose_class(ui, 22)
         draw(model, 50, 24, nil, ui)
         overview.command(frame, ui, "down")
         overview.command(frame, ui, "open_class")

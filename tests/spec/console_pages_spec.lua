@@ -5,6 +5,7 @@ local model = require "slate.console.model"
 local screens = require "screens"
 local snapshot = require "slate.facts.snapshot"
 local view = require "slate.console.views.pages"
+local view_list = require "slate.console.view_list"
 local shows = screens.shows
 
 local POOL <const> = 0
@@ -53,6 +54,19 @@ describe("the map of pages", function()
         screens.go_on(frame.model, 2)
         drawn(frame, ui)
         assert.equal(12, ui.pages.cursor)
+    end)
+
+    it("has the class under the cursor that was chosen elsewhere, and the other way round", function()
+        local ui, frame = view_list.ui(), slated()
+        view_list.choose_class(ui, 13)
+        drawn(frame, ui)
+        assert.equal(13, ui.pages.cursor)
+        view.command(frame, ui, "down")
+        assert.same({ 14, 14 }, { ui.pages.cursor, ui.classes.cursor })
+        view.command(frame, ui, "bottom")
+        assert.same({ POOL, 14 }, { ui.pages.cursor, ui.classes.cursor })
+        drawn(frame, ui)
+        assert.equal(POOL, ui.pages.cursor)
     end)
 
     it("has several pages a cell in a large cache, and says how many", function()

@@ -47,13 +47,21 @@ end
 
 --- Goes to a view. ui.from: the name of the view before.
 function M.open(ui, index)
+    ui.chosen = index == ui.view and ui.chosen or nil
     ui.from = index ~= ui.view and M.LIST[ui.view].name or ui.from
     ui.view, ui.class_is_open = index, false
 end
 
---- Shows one class over the view. It is under the cursor of Classes then, so that Tune has its policy.
+--- The operator chooses a class on the view. ui.chosen: that class, until another view is opened; nil: none.
+-- ui.classes.cursor: the class that was chosen last on any view, under the cursor of Classes, Pages and Tune.
+function M.choose_class(ui, id)
+    ui.chosen, ui.classes.cursor = id, id
+end
+
+--- Shows one class over the view.
 function M.open_class(ui, id)
-    ui.class_is_open, ui.focus, ui.class, ui.classes.cursor = true, id, nil, id
+    ui.class_is_open, ui.focus, ui.class = true, id, nil
+    M.choose_class(ui, id)
 end
 
 --- The operator's choices on all screens, as at a start. The part of a view or overlay is made when it is first used.

@@ -2,7 +2,7 @@
 --- The table of slab classes: choice and order of its rows and columns, and its drawing. The view of classes and batch
 -- mode use it. No I/O.
 --
--- ui, of state(): cursor (id of the class under the cursor; nil: the first row), top (the first row shown), source (id
+-- ui, of state(): cursor (id of the class under the cursor; nil: none yet), top (the first row shown), source (id
 -- of the class marked as the source of a move), sort (a column), is_ascending, hides_idle, window_s (rates are means
 -- over this), filter; while a filter is typed: edits_filter, typed, typed_why (why `typed` was refused; "" after the
 -- next key); order (columns from left to right), choice (by column: "always", "never"; nil: while there is room, by
@@ -103,8 +103,9 @@ function M.rows(model, ui)
     return rows
 end
 
---- The row of the cursor's class; the first one if there is no such class.
-function M.row_of(rows, id)
+--- The row under the cursor: of the class that was chosen, at first of the one in need; else the first one.
+function M.cursor_row(model, rows, ui)
+    local id = ui.cursor or (model:in_need() or {}).id
     for i, class in ipairs(rows) do
         if class.id == id then
             return i
@@ -117,7 +118,7 @@ end
 function M.move_cursor(model, ui, by)
     local rows = M.rows(model, ui)
     if #rows > 0 then
-        ui.cursor = rows[keys.step(M.row_of(rows, ui.cursor), by, #rows)].id
+        ui.cursor = rows[keys.step(M.cursor_row(model, rows, ui), by, #rows)].id
     end
 end
 
@@ -305,7 +306,7 @@ function M.draw(model, ui, grid, area)
     end
     local room = area.height - 1
     local has_totals = room >= 4
-    local visible, cursor = has_totals and room - 1 or room, M.row_of(rows, ui.cursor)
+    local visible, cursor = has_totals and room - 1 or room, M.cursor_row(model, rows, ui)
     ui.cursor = rows[cursor] and rows[cursor].id
     ui.top = keys.top(ui.top, cursor, visible, #rows)
     for i = ui.top, math.min(ui.top + visible - 1, #rows) do

@@ -8,6 +8,7 @@ local class_filter = require "slate.console.draw.class_filter"
 local class_state = require "slate.console.draw.class_state"
 local figure = require "slate.console.figure"
 local keys = require "slate.console.keys"
+local view_list = require "slate.console.view_list"
 
 local M = {}
 
@@ -56,10 +57,11 @@ local function row_of(rows, id)
     end
 end
 
--- The row under the cursor: of the class that the operator chose, else of the class in need, else the first one.
+-- The row under the cursor: of the class that was chosen here, else of the class in need, else of the class chosen on
+-- another view, else the first one.
 local function cursor_row(model, rows, ui)
     local in_need = model:in_need()
-    return row_of(rows, ui.classes.cursor) or in_need and row_of(rows, in_need.id) or 1
+    return row_of(rows, ui.chosen) or in_need and row_of(rows, in_need.id) or row_of(rows, ui.classes.cursor) or 1
 end
 
 --- The class under the cursor; nil without classes, and on a screen that has no room for rows.
@@ -69,16 +71,16 @@ function M.under_cursor(model, ui)
     return one and one.class.id or nil
 end
 
---- The class under the cursor, if the operator chose it; else nil.
+--- The class that the operator chose here; else nil.
 function M.chosen(model, ui)
-    return ui.overview.shown > 0 and row_of(M.rows(model, ui), ui.classes.cursor) and ui.classes.cursor or nil
+    return ui.overview.shown > 0 and row_of(M.rows(model, ui), ui.chosen) and ui.chosen or nil
 end
 
 --- Moves the cursor by so many rows, if there are any.
 function M.move_cursor(model, ui, by)
     local rows = M.rows(model, ui)
     if ui.overview.shown > 0 and #rows > 0 then
-        ui.classes.cursor = rows[keys.step(cursor_row(model, rows, ui), by, #rows)].class.id
+        view_list.choose_class(ui, rows[keys.step(cursor_row(model, rows, ui), by, #rows)].class.id)
     end
 end
 

@@ -55,7 +55,7 @@ end
 -- What is said of the class under the cursor, and its style.
 local function hint_of(frame, ui)
     local rows = class_table.rows(frame.model, ui.classes)
-    local id = rows[1] and rows[class_table.row_of(rows, ui.classes.cursor)].id
+    local id = rows[1] and rows[class_table.cursor_row(frame.model, rows, ui.classes)].id
     if id then
         return class_state.hint(frame, id)
     end

@@ -354,20 +354,12 @@ function M.draw(frame, ui, grid, area)
     end
 end
 
--- The class to which pages are to move: the one chosen. nil: all that are in need, if the one chosen is one of several.
-local function receiver(model, ui)
-    local id, moves = imbalance.chosen(model, ui), question.plan(model)
-    for _, move in ipairs(moves[2] and moves or {}) do
-        id = id ~= move.to and id or nil
-    end
-    return id
-end
-
---- The source that another view has marked counts for nothing here.
+--- m reviews a move to the class chosen here, else to all that are in need, as the health lines say. The source that
+-- another view has marked counts for nothing here.
 function M.command(frame, ui, command)
     local model, by = frame.model, keys.move_rows(command, SCREEN_STEP)
     if command == "move_pages" then
-        return propose.move(frame, receiver(model, ui))
+        return propose.move(frame, imbalance.chosen(model, ui))
     elseif command == "filter" then
         class_table.edit_filter(ui.classes)
     elseif command == "zoom" then
@@ -383,7 +375,7 @@ end
 
 function M.click(ui, kind, value)
     if kind == "row" then
-        ui.classes.cursor = value
+        view_list.choose_class(ui, value)
     end
 end
 

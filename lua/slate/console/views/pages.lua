@@ -7,7 +7,6 @@ local class_state = require "slate.console.draw.class_state"
 local figure = require "slate.console.figure"
 local imbalance = require "slate.console.draw.imbalance"
 local keys = require "slate.console.keys"
-local list = require "slate.console.draw.list"
 local moves = require "slate.console.draw.moves"
 local narrow = require "slate.console.draw.narrow"
 local page_map = require "slate.console.draw.page_map"
@@ -26,7 +25,8 @@ local M = {
         "starving", "ping_pong" },
 }
 
---- cursor: id of a class, or of the pool; nil: the worst class. marked: how many pages of the source class to move.
+--- cursor: id of a class, or of the pool; nil: the worst class. class: the class chosen on any view at the last
+-- drawing; when another is chosen, the cursor goes there. marked: how many pages of the source class to move.
 -- mode: the place in page_map.MODES of what cells show. is_wide: the last drawing had charts beside the map.
 function M.state()
     return { cursor = nil, top = 1, marked = 0, mode = 1 }
@@ -63,10 +63,23 @@ local function listed(frame)
 end
 
 -- Puts the cursor on a row, at first on the worst class. Returns the row's place.
-local function place_cursor(frame, at, rows)
+local function place_cursor(frame, ui, rows)
+    local at = ui.pages
+    if at.class ~= ui.classes.cursor then
+        at.class, at.cursor = ui.classes.cursor, ui.classes.cursor
+    end
     local place = page_map.place_of(rows, at.cursor or (frame.model.worst or {}).id)
     at.cursor = rows[place].id
     return place
+end
+
+-- The operator puts the cursor on a class, which is chosen on the other views, too, or on the pool.
+local function choose(ui, id)
+    ui.pages.cursor = id
+    if id ~= page_map.POOL then
+        view_list.choose_class(ui, id)
+        ui.pages.class = id
+    end
 end
 
 -- The move to the class under the cursor that m would review: from the marked class, or from the best donor if the
@@ -184,7 +197,7 @@ function M.draw(frame, ui, grid, area)
         grid:text_fit(area.y, 0, area.width, cells.DIM, why)
         return
     end
-    local cursor = place_cursor(frame, at, rows)
+    local cursor = place_cursor(frame, ui, rows)
     at.is_wide = beside > 0
     if at.is_wide then
         draw_beside(frame, ui, grid, cells.area(area.y, area.width - beside + 1, area.height, beside - 1))
@@ -279,11 +292,18 @@ function M.command(frame, ui, command)
     if #rows == 0 then
         return nil
     end
-    local place = keys.step(place_cursor(frame, ui.pages, rows), keys.move_rows(command, SCREEN_ROWS), #rows)
-    ui.pages.cursor = rows[place].id
+    local by = keys.move_rows(command, SCREEN_ROWS)
+    local place = keys.step(place_cursor(frame, ui, rows), by, #rows)
+    if by ~= 0 then
+        choose(ui, rows[place].id)
+    end
     return COMMANDS[command] and COMMANDS[command](frame, ui)
 end
 
-M.click = list.click "pages"
+function M.click(ui, kind, value)
+    if kind == "row" then
+        choose(ui, value)
+    end
+end
 
 return M
