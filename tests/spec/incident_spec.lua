@@ -212,7 +212,7 @@ describe("incidents", function()
         end
         local severity, what, todo = found(nil)
         assert.equal("warning", severity)
-        assert.truthy(what:find(" to 60000: the server evicted them, 5s ago", 1, true), what)
+        assert.truthy(what:find("^items fell 5s ago from %d+K? to 60000: the server evicted them$"), what)
         assert.equal("less memory, or other chunk sizes: slatectl settings, slatectl geometry", todo)
         for _, case in ipairs({ { "yes", "draining", 0, "note" }, { "yes", "steady", 29000, "note" },
             { "yes", "steady", 100, "warning" }, { "no", "draining", 29000, "warning" } }) do
@@ -235,7 +235,7 @@ describe("incidents", function()
             local found = {}
             for _, finding in ipairs(doctor.findings(attention.known_of(observer))) do found[finding.name] = finding end
             assert.equal(severity, found.items_fell.severity)
-            assert.matches("^items fell from %d+K? to 60000: moves of 8 pages dropped them", found.items_fell.what)
+            assert.matches("^items fell 5s ago from %d+K? to 60000: moves of 8 pages dropped them", found.items_fell.what)
             assert.matches("slatectl undo takes the moves back$", found.items_fell.todo)
         end
     end)
@@ -337,6 +337,108 @@ describe("incidents", function()
             assert.truthy(words(watch):find(": the memory limit was lowered from 64 MiB to 8 MiB", 1, true))
             assert.equal("take the memory back if its hits are missed: slatectl set maxbytes=64",
                 incident_words.todo(one))
+        end
+    end)
+
+    it("are a fall that ends at a flush, which has the items, the hits and the cost from then on", function()
+        for name, fall in pairs({ items_fell = { items = 60000, ratio = 0.6 }, hits_fell = { ratio = 0.6 } }) do
+            local watch, news = watched(changed(function(state, since_s)
+                local is_flushed = since_s >= 40
+                state.limit_bytes = since_s < 1 and 64 << 20 or 8 << 20
+                state.flush = since_s == 40 and 1 or 0
+                with(since_s < 1 and {} or is_flushed and { items = 10, ratio = since_s < 60 and 0 or 0.77 } or fall)(
+                    state, since_s)
+                return state
+            end, 2000, 0.77), 200)
+            local one, flush = watch.list[1], watch.list[2] or {}
+            assert.same({ name, "flush", 2 }, { one.name, flush.name, #watch.list }, words(watch))
+            assert.truthy(words(watch):find("to 60000: the memory limit") or words(watch):find("to [56]%d%%: the mem"))
+            assert.is_false(one.is_open)
+            assert.near((0.77 - 0.6) * 2000 * 39, one.cost_hits, 2000)
+            assert.near(0.6, flush.hits_was, 0.01) -- since the fall
+            assert.near(0.6 * 2000 * 20, flush.cost_hits, 1500)
+            assert.truthy(news[#news][2]:find("^hits are back after 2[01]s: 2%d+ hits lost$"), news[#news][2])
+        end
+    end)
+
+    it("are the cause of their cost although clients had gone away before", function()
+        local watch = watched(changed(function(state, since_s)
+            state.rate, state.flush = 500, since_s == 40 and 1 or 0
+            state.ratio = since_s >= 40 and since_s < 60 and 0 or state.ratio
+            return state
+        end, 2000, 0.77), 200)
+        assert.same({ "traffic", "flush" }, { watch.list[1].name, watch.list[2].name })
+        assert.near(0.77 * 500 * 20, watch.list[2].cost_hits, 700)
+        assert.near(0.77 * 1500 * 101, watch.list[1].cost_hits, 8000)
+    end)
+
+    it("are counted from their beginning on, so that a fall of one second has its cost", function()
+        for flush, last in pairs({ [0] = "hits are back after 1s: ", "a client sent flush_all: " }) do
+            local watch, news = watched(changed(function(state, since_s)
+                state.flush, state.ratio = since_s == 0 and flush or 0, since_s == 0 and 0.1 or 0.77
+                return state
+            end, 2000, 0.77), 160)
+            assert.equal(1, #watch.list, words(watch))
+            assert.near(0.67 * 2000, watch.list[1].cost_hits, 500)
+            assert.equal(last, news[#news][2]:match("^.*: "), news[#news][2])
+            assert.equal(flush == 0, news[#news][2]:find(": 1%d+ hits lost$") ~= nil, news[#news][2])
+        end
+    end)
+
+    it("are over neither while hits fall, nor for want of a second with a hundred reads", function()
+        for rate, ratio in pairs({ [2000] = 0.63, [20] = 0.2 }) do -- the first is near the least fall
+            local watch, news = watched(changed(function(state, since_s)
+                state.flush = since_s == 0 and 1 or 0
+                return with({ ratio = ratio }, 60)(state, since_s)
+            end, rate, 0.77), 300)
+            assert.equal(1, #watch.list, words(watch))
+            assert.truthy(news[#news][2]:find("^hits are back after 1m0%d: ")
+                or news[#news][2]:find("^hits are back after 5%ds: "), news[#news][2])
+            assert.is_false(watch.list[1].is_open)
+        end
+    end)
+
+    it("are findings for a minute, and then while hits or requests are low, at most an hour; then an event ends them",
+        function()
+            -- Of each second since the beginning: the line of the incident; nil without one.
+            local function lines_of(name, fall, for_s, seconds)
+                local one, observer, lines, news = server(changed(with(fall, for_s), 2000, 0.77)), view.observer(), {}, {}
+                while one.t <= 100 + seconds do
+                    one.step_s = one.t > 200 and 10 or nil
+                    observer:observe(one:sample())
+                    table.move(observer.news, 1, #observer.news, #news + 1, news)
+                    for _, finding in ipairs(doctor.findings(attention.known_of(observer))) do
+                        lines[(one.t - 100) // 1] = finding.name == name and finding.what or lines[(one.t - 100) // 1]
+                    end
+                end
+                local from_s, to_s = math.huge, -math.huge
+                for at_s in pairs(lines) do
+                    from_s, to_s = math.min(from_s, at_s), math.max(to_s, at_s)
+                end
+                return from_s, to_s, lines[to_s], news[#news]
+            end
+            for name, fall in pairs({ hits_fell = { ratio = 0.2 }, traffic = { rate = 200 } }) do
+                local from_s, to_s, line, ending = lines_of(name, fall, 20, 90)
+                assert.is_true(from_s <= 3 and to_s >= 60 and to_s <= 63, ("%s to %s"):format(from_s, to_s))
+                assert.truthy(line:find("; " .. ending, 1, true), line)
+                assert.truthy(ending:find(" after 2%ds: %d+ hits lost$"), ending)
+                from_s, to_s, line, ending = lines_of(name, fall, 80, 99)
+                assert.is_true(from_s <= 3 and to_s >= 80 and to_s <= 85, ("%s to %s"):format(from_s, to_s))
+                assert.truthy(line:find("^%a+ fell 1m2%d ago from "), line)
+                assert.truthy(ending:find(" after 1m2%d: %d+K? hits lost$"), ending)
+            end
+            local watch, news = watched(changed(with({ ratio = 0.2 }), 2000, 0.77), 3800)
+            assert.is_false(watch.list[1].is_open)
+            assert.is_nil(watch:lately("hits_fell"))
+            assert.truthy(news[#news][2]:find("^hits are still low after 1h00: %d+K hits lost$"), news[#news][2])
+        end)
+
+    it("have few words, too, which fit STATE in Fleet", function()
+        for _, case in ipairs({ { "flush", 12, "flushed 12s ago" }, { "flush", 3599, "flushed 59m59 ago" },
+            { "hits_fell", 75, "hits fell 1m15" }, { "items_fell", 5, "items fell 5s ago" },
+            { "restart", 75, "restarted 1m15" }, { "traffic", 12, "requests fell 12s" },
+            { "stall", 12, "stalled 12s ago" } }) do
+            assert.equal(case[3], incident_words.short({ name = case[1] }, case[2]))
         end
     end)
 

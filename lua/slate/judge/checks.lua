@@ -33,7 +33,7 @@ function CHECKS.out_of_memory(about, add)
     end
     if about.settings.evictions == "off" then
         add("warning", "the server was started with -M: when it is full, it refuses stores instead of evicting",
-            "start it without -M, unless a refused store is what you want")
+            "start it without -M, unless a refused store is what you want", nil, nil, nil, "refuses when full")
     end
 end
 

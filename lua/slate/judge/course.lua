@@ -57,12 +57,36 @@ function Course:lately(count)
     return together(self.steps, math.max(1, #self.steps - (count or math.huge) + 1), #self.steps)
 end
 
---- The sum of a figure over the steps since a time.
+--- The last steps that began since a time, as one, and when its first began: as few as have so many reads (nil: any),
+-- at least `count`. nil if there are no such steps yet.
+function Course:since(time_s, count, reads)
+    local steps = self.steps
+    for first = #steps, 1, -1 do
+        local began_s = steps[first].time_s - steps[first].seconds
+        if began_s < time_s - M.EARLY_S then
+            return nil
+        elseif first <= #steps - count + 1 then
+            local whole = together(steps, first, #steps)
+            if (whole.gets or 0) >= (reads or 0) then
+                return whole, began_s
+            end
+        end
+    end
+end
+
+--- Calls f(step) for the steps that end after a time.
+function Course:each_since(time_s, f)
+    for _, step in ipairs(self.steps) do
+        if step.time_s > time_s then
+            f(step)
+        end
+    end
+end
+
+--- The sum of a figure over these steps.
 function Course:sum_since(name, time_s)
     local sum = 0
-    for _, step in ipairs(self.steps) do
-        sum = sum + (step.time_s > time_s and step[name] or 0)
-    end
+    self:each_since(time_s, function(step) sum = sum + (step[name] or 0) end)
     return sum
 end
 

@@ -2,8 +2,8 @@
 --- What is wrong with a server, in words: findings, the worst first. Pure.
 --
 -- A finding is { name = of the check, severity = "critical" | "warning" | "note", what = a sentence, todo = what to do,
--- with a command if there is one, and perhaps term = a name that `slatectl explain` knows, class = an id,
--- hits_lost_per_s = hits that the remedy would bring }.
+-- with a command if there is one, short = the finding in at most 17 columns, and perhaps term = a name that `slatectl
+-- explain` knows, class = an id, hits_lost_per_s = hits that the remedy would bring }.
 --
 -- The checks of the server stand here, those of its memory and storage in slate.judge.checks.
 local faults = require "slate.facts.faults"
@@ -50,15 +50,21 @@ local function is_by_own_sizes(about, one)
         and (change.state == "draining" or (change.items_dropped or 0) >= one.evicted / 2)
 end
 
-for name, term in pairs({ restart = "uptime", flush = false, stall = false, items_fell = false }) do
+-- Adds an incident (of slate.judge.incident) that was found ago_s ago.
+local function add_incident(add, one, ago_s, severity, todo, term)
+    add(severity, incident_words.line(one, ago_s), todo or incident_words.todo(one), term or nil, nil, nil,
+        incident_words.short(one, ago_s))
+end
+
+for name, term in pairs({ restart = "uptime", flush = false, stall = false, items_fell = false, traffic = "ops" }) do
     CHECKS[name] = function(about, add)
         local one = lately_happened(about, name)
         local is_own = one and is_by_own_sizes(about, one)
         if one then
-            local what = ("%s, %s ago"):format(incident_words.what(one), units.age(about.now.time_s - one.to_s))
-            add((is_own or one.moved_pages and not one.hits_is) and "note" or "warning", what,
-                is_own and "nothing: slated fits its chunk sizes to the items by itself (slab_geometry_auto); slatectl "
-                .. "geometry shows it" or incident_words.todo(one), term or nil)
+            add_incident(add, one, about.now.time_s - one.to_s,
+                (is_own or one.moved_pages and not one.hits_is) and "note" or "warning", is_own
+                and "nothing: slated fits its chunk sizes to the items by itself (slab_geometry_auto); slatectl "
+                .. "geometry shows it", term)
         end
     end
 end
@@ -73,8 +79,7 @@ function CHECKS.flush(about, add)
     local is_known = at_s and up_s and (about.general.cmd_flush or 0) > 0 -- else it is of an earlier start (-e)
     local ago_s = is_known and up_s + (about.now.slated and SLATED_EARLIER_S or MEMCACHED_EARLIER_S) - at_s
     if ago_s and ago_s >= 0 and ago_s <= limits.incident_shown_s and not lately_happened(about, "flush") then
-        local flush = { name = "flush" }
-        add("warning", ("%s, %s ago"):format(incident_words.title(flush), units.age(ago_s)), incident_words.todo(flush))
+        add_incident(add, { name = "flush" }, ago_s, "warning")
     end
     flush_seen(about, add)
 end
@@ -94,19 +99,24 @@ function CHECKS.young(about, add)
     end
 end
 
+-- A pause that goes on is told with its length, in place of the fall.
+local traffic_fell = CHECKS.traffic
 function CHECKS.traffic(about, add)
     local stopped = about.one.incidents and about.one.incidents:stopped()
-    if stopped then
-        add("warning", ("clients send no requests any more: none in %s, %s a second before"):format(
-            units.age(stopped.for_s), units.rate(stopped.was_per_s)), incident_words.todo({ name = "traffic" }), "ops")
+    if not stopped then
+        return traffic_fell(about, add)
     end
+    add("warning", ("clients send no requests any more: none in %s, %s a second before"):format(
+        units.age(stopped.for_s), units.rate(stopped.was_per_s)), incident_words.todo({ name = "traffic" }), "ops",
+        nil, nil, "no requests")
 end
 
 function CHECKS.hits_fell(about, add)
-    local fell = about.one.incidents and about.one.incidents:fell()
-    if fell then
-        add("warning", ("hits fell to %s, from %s"):format(units.percent(fell.is), units.percent(fell.was)),
-            about.in_need and "a class starves: feed it first"
+    local one = about.one.incidents and about.one.incidents:fell()
+    if one then
+        add_incident(add, one, one.to_s and about.now.time_s - one.to_s, "warning",
+            one.cut and incident_words.todo(one)
+                or about.in_need and "a class starves: feed it first"
                 or relief.evicts(about.lately, about.general_rates) ~= false
                 and "see what was stored lately: slatectl top, slatectl moves"
                 or "nothing is evicted: keys were deleted, have expired, or are new", "hit_ratio")
@@ -146,7 +156,8 @@ function CHECKS.hits(about, add)
     if (lately.hit_ratio or 1) < limits.hits_least_ratio and (lately.reads or 0) >= limits.hits_reads_least then
         add("note", ("only %s of the reads find their item%s"):format(units.percent(lately.hit_ratio),
             lately.for_s < limits.hits_short_s and (", judged by %s of traffic"):format(units.age(lately.for_s)) or ""),
-            against_few_hits(about), "hit_ratio")
+            against_few_hits(about), "hit_ratio", nil, nil,
+            ("few hits, %s%%"):format(units.share(lately.hit_ratio)))
     end
 end
 
@@ -178,12 +189,18 @@ end
 
 local SEVERITIES <const> = { critical = 3, warning = 2, note = 1 }
 
--- The order of findings of one severity: first stores that fail or items kept out, then losses, then possible
--- improvements.
-local ORDER <const> = { "automove_failed", "restart", "flush", "stall", "traffic", "items_fell", "hits_fell",
-    "out_of_memory", "held", "process", "connections", "storage_reads", "storage_queue", "starving", "no_relief",
-    "measuring", "idle_pages", "storage_pages", "storage_idle", "moves", "expired", "hits", "memory", "policy",
-    "waste", "geometry", "storage_holes", "storage_unread", "young", "log", "version" }
+-- The checks in the order of their findings of one severity: first stores that fail or items kept out, then losses,
+-- then possible improvements. The second field has the short words of a finding that brings none.
+local ORDER <const> = { { "automove_failed", "automove failed" }, { "restart" }, { "flush" }, { "stall" },
+    { "traffic" }, { "items_fell" }, { "hits_fell" }, { "out_of_memory", "out of memory" },
+    { "held", "above its limit" }, { "process", "memory pressure" }, { "connections", "connections full" },
+    { "storage_reads", "flash reads fail" }, { "storage_queue", "flash is slow" }, { "starving", "starves" },
+    { "no_relief", "short lives" }, { "measuring", "measuring" }, { "idle_pages", "idle pages" },
+    { "storage_pages", "flash is full" }, { "storage_idle", "flash unused" }, { "moves", "page moves" },
+    { "expired", "expired items" }, { "hits" }, { "memory", "memory is short" }, { "policy", "a better policy" },
+    { "waste", "wastes memory" }, { "geometry", "better sizes" }, { "storage_holes", "holes on flash" },
+    { "storage_unread", "flash drops items" }, { "young", "filling" }, { "log", "log loses events" },
+    { "version", "faulty version" } }
 
 for name, check in pairs(require "slate.judge.checks") do
     CHECKS[name] = check
@@ -254,6 +271,7 @@ local function gather(findings, name, is_advised)
     local what = relief.further(ids, is_advised)
     if what then
         table.insert(list, at + 1, { name = name, severity = list[at].severity, what = what, is_further = true,
+            short = list[at].short,
             todo = is_advised and "slatectl advise pages" or "slatectl classes lists them" })
     end
     return list
@@ -307,10 +325,10 @@ function M.findings(known)
     require("slate.base.failure").wants_table(known.now, "doctor.findings(known) wants { now = snapshot, before = "
         .. "snapshot }")
     local about, list = M.about(known), {}
-    for _, name in ipairs(ORDER) do
-        CHECKS[name](about, function(severity, what, todo, term, class, hits_lost_per_s)
-            list[#list + 1] = { name = name, severity = severity, what = what, todo = todo, term = term, class = class,
-                hits_lost_per_s = hits_lost_per_s }
+    for _, row in ipairs(ORDER) do
+        CHECKS[row[1]](about, function(severity, what, todo, term, class, hits_lost_per_s, short)
+            list[#list + 1] = { name = row[1], severity = severity, what = what, todo = todo, term = term,
+                class = class, hits_lost_per_s = hits_lost_per_s, short = short or row[2] }
         end)
     end
     return M.sort(list)

@@ -9,8 +9,9 @@
 -- A fall of hits, items or requests while a restart, a flush or a stall is open is its consequence, and no incident:
 -- hits that did not come are counted once.
 --
--- An incident is { name, from_s, to_s (times of snapshots), is_open, and as far as they are known: was, is (items, the
--- hit ratio, or requests a second), stalled_s, hits_was, hits_is (the hit ratio before it and its lowest after),
+-- An incident is { name, from_s, to_s (times of snapshots), is_open, is_low (hits or requests are low by it: its line
+-- stands so long), is_back (they are as before, since ends_s), and as far as they are known: was, is (items, the hit
+-- ratio, or requests a second), stalled_s, hits_was, hits_is (the hit ratio before it and its lowest after),
 -- requests_was, requests_is (requests a second, if they fell after it), cost_hits (hits that would have come without),
 -- cut = { was, is } (the memory limit in bytes, if it fell at that time); if most items fell by that: moved_pages (so
 -- many pages moved), else evicted (so many evictions) }.
@@ -69,6 +70,39 @@ local function cause_of(self)
     return cause
 end
 
+-- True if the cost of an incident is that of requests that did not come.
+local function is_of_requests(one)
+    return one.name == "traffic" or one.requests_was ~= nil
+end
+
+-- Adds the hits that did not come in a step to the cost of an incident, less the hits charged to another incident.
+-- Fewer requests are charged to their cause, and so are fewer hits.
+local function count_cost(self, one, step)
+    local due
+    if is_of_requests(one) then
+        due = one.usual and one.usual.hits_per_s and one.usual.hits_per_s * step.seconds
+    elseif not CAUSE_ORDER[one.name] or one == cause_of(self) then
+        due = one.hits_was and step.gets and one.hits_was * step.gets
+    end
+    if due and step.hits then
+        local lost = due - step.hits - (step.charged_hits or 0)
+        lost = step.charged_hits and math.max(0, lost) or lost
+        one.cost_hits, step.charged_hits = one.cost_hits + lost, (step.charged_hits or 0) + lost
+    end
+end
+
+-- Charges a step to the open incidents: first the requests that missed, then those that did not come.
+local function count_costs(self, step)
+    for _, is_second in ipairs({ false, true }) do
+        for _, one in ipairs(self.list) do
+            local is_flushed = one.name == "flush" and one.to_s == step.time_s -- in the step
+            if one.is_open and is_of_requests(one) == is_second and (one.to_s < step.time_s or is_flushed) then
+                count_cost(self, one, step)
+            end
+        end
+    end
+end
+
 -- Begins an incident. figures: its fields beside those that every incident has.
 local function begin(self, name, from_s, to_s, usual, figures)
     local one = figures
@@ -95,7 +129,8 @@ local function begin_fall(self, name, from_s, usual, was, is)
             figures.evicted = evicted >= (was - is) / 2 and evicted or nil
         end
     end
-    begin(self, name, from_s, self.course.last.time_s, usual, figures)
+    local one = begin(self, name, from_s, self.course.last.time_s, usual, figures)
+    self.course:each_since(from_s, function(step) count_cost(self, one, step) end)
 end
 
 -- Notes that requests fell after an incident, which is the cause.
@@ -143,46 +178,44 @@ end
 
 -- The course of open incidents --------------------------------------------------------------------------------------
 
-local function is_recovered(self, one)
-    local seen = self.course:lately(3)
-    if self.course.last.time_s - one.to_s < limits.lately_s and not one.is_low then -- the fall may still come
-        return false
+-- Since when hits and requests are as before an incident that made them fall; nil while they are not, or too little was
+-- seen since.
+local function back_since(self, one)
+    local since_s, requests_was = nil, one.name == "traffic" and one.was or one.requests_was
+    if requests_was then
+        local seen, began_s = self.course:since(one.to_s, limits.incident_back_samples)
+        since_s = began_s
+        if not (seen and seen.requests
+            and seen.requests / seen.seconds >= requests_was * (1 + limits.fall_to_ratio) / 2) then
+            return nil
+        end
     end
-    local requests_was = one.name == "traffic" and one.was or one.requests_was
-    if requests_was and not (seen.requests
-        and seen.requests / seen.seconds >= requests_was * (1 + limits.fall_to_ratio) / 2) then
-        return false
+    if one.hits_is then
+        local seen, began_s = self.course:since(one.to_s, limits.incident_back_samples, limits.incident_back_reads)
+        if not (seen and seen.hits and one.hits_was - seen.hits / seen.gets < course.least_fall(one.hits_was) / 2) then
+            return nil
+        end
+        since_s = math.max(since_s or began_s, began_s)
     end
-    return one.name == "traffic" or one.name == "stall" and not one.hits_is or not one.hits_was
-        or seen.hits and seen.gets >= limits.fall_reads_least
-        and one.hits_was - seen.hits / seen.gets < course.least_fall(one.hits_was) / 2
+    return since_s
 end
 
--- Adds the hits that did not come in a step to the cost of an incident, less the hits charged to another incident.
--- Fewer requests are charged to their cause, and so are fewer hits.
-local function count_cost(self, one, step)
-    local due
-    if one.name == "traffic" or one.requests_was then
-        due = one.usual and one.usual.hits_per_s and one.usual.hits_per_s * step.seconds
-    elseif not CAUSE_ORDER[one.name] or one == cause_of(self) then
-        due = one.hits_was and step.gets and one.hits_was * step.gets
-    end
-    if due and step.hits then
-        local lost = due - step.hits - (step.charged_hits or 0)
-        lost = step.charged_hits and math.max(0, lost) or lost
-        one.cost_hits, step.charged_hits = one.cost_hits + lost, (step.charged_hits or 0) + lost
-    end
+-- True if an incident that made nothing fall so far is over. seen: the last reads since.
+local function is_harmless(self, one, seen)
+    return self.course.last.time_s - one.to_s >= limits.lately_s -- else the fall may still come
+        and not (one.name ~= "stall" and one.hits_was and seen and seen.hits
+            and one.hits_was - seen.hits / seen.gets >= course.least_fall(one.hits_was) / 2)
 end
 
-local function follow(self, one, step)
-    count_cost(self, one, step)
+-- Takes the last step into the figures of an incident.
+local function follow_figures(self, one, step, seen)
     if one.name ~= "stall" and CAUSE_ORDER[one.name] and step.items then
         one.is = math.min(one.is or step.items, step.items)
     end
-    if one.hits_is and step.hits and step.gets >= limits.fall_reads_least then
-        one.hits_is = math.min(one.hits_is, step.hits / step.gets)
-    elseif one.usual and one == cause_of(self) then
-        one.hits_is = select(2, course.fall("hits_fell", one.usual, step))
+    if one.hits_is and seen and seen.hits then
+        one.hits_is = math.min(one.hits_is, seen.hits / seen.gets)
+    elseif seen and one == cause_of(self) then
+        one.hits_is = select(2, course.fall("hits_fell", one.usual, seen))
         add_news(self, one.hits_is and words.fewer_hits(one))
     end
     if one.name == "restart" and not one.is_judged and step.time_s - one.to_s >= limits.lately_s - course.EARLY_S then
@@ -192,11 +225,19 @@ local function follow(self, one, step)
             note_fewer_requests(self, one, was, is)
         end
     end
-    one.is_low, one.ends_s = (one.hits_is or one.requests_was) ~= nil or one.name == "traffic", step.time_s
-    local is_back = is_recovered(self, one)
-    one.is_open = not is_back and step.time_s - one.from_s <= limits.incident_most_s -- the load may be another then
-    if is_back and one.is_low then
-        add_news(self, words.recovery(one))
+end
+
+local function follow(self, one, step)
+    local seen = self.course:since(one.to_s, 1, limits.fall_reads_least)
+    follow_figures(self, one, step, seen)
+    local was_low = one.hits_is ~= nil or is_of_requests(one)
+    local back_s = was_low and back_since(self, one)
+    local is_late = step.time_s - one.from_s > limits.incident_most_s -- the load may be another then
+    one.ends_s, one.is_back = back_s or step.time_s, back_s and true or nil
+    one.is_open = not (back_s or is_late or not was_low and is_harmless(self, one, seen))
+    one.is_low = was_low and one.is_open
+    if was_low and not one.is_open then
+        add_news(self, words.ending(one))
     end
 end
 
@@ -206,12 +247,21 @@ local function forget(self, start)
     self.course, self.begins_s, self.start, self.cut = course.new(), {}, start, nil
     self.moved_pages, self.moved_items = 0, 0
     for _, one in ipairs(self.list) do
-        one.is_open = false
+        one.is_open, one.is_low = false, false
     end
 end
 
+-- What was usual since the last incident began; where that is too little, also before.
+local function usual_now(self, name)
+    local since_s = -math.huge
+    for _, begun_s in pairs(self.begins_s) do
+        since_s = math.max(since_s, begun_s)
+    end
+    return self.course:usual_before(0, since_s) or self.course:usual_before(0, self.begins_s[name])
+end
+
 local function find_restart(self, last, sample)
-    local usual = self.course:usual_before(0, self.begins_s.restart)
+    local usual = usual_now(self, "restart")
     forget(self)
     local away_s = sample.time_s - last.time_s
     local down_s = usual and math.max(0, away_s - math.min(sample.uptime_s or 0, away_s) - usual.step_s)
@@ -227,7 +277,11 @@ end
 
 local function find_flush(self, last, sample)
     if (growth(last, sample, "flushes") or 0) > 0 then
-        begin(self, "flush", last.time_s, sample.time_s, self.course:usual_before(0, self.begins_s.flush),
+        for _, one in ipairs(self.list) do -- what is low from now on is low by the flush
+            one.is_open = one.is_open and not (one.name == "items_fell" or one.name == "hits_fell")
+            one.is_low = one.is_low and one.is_open
+        end
+        begin(self, "flush", last.time_s, sample.time_s, usual_now(self, "flush"),
             { was = last.items, is = sample.items })
     end
 end
@@ -269,6 +323,7 @@ local function add_step(self, from, sample)
     self.course:add(step)
     find_stall(self, from, step)
     if not step.is_stall then
+        count_costs(self, step)
         find_falls(self)
         for _, one in ipairs(self.list) do
             if one.is_open and one.to_s < step.time_s then
@@ -308,15 +363,14 @@ function Incidents:add(now)
     return self.news
 end
 
---- The last incident of this name that is open, or was found lately: within limits.incident_shown_s, a restart within
--- limits.new_s. nil without one.
+--- The last incident of this name that is a finding: for limits.incident_shown_s, and then while hits or requests are
+-- low by it. nil without one.
 function Incidents:lately(name)
     for i = #self.list, 1, -1 do
         local one = self.list[i]
         local age_s = self.last.time_s - one.to_s
-        if one.name == name then
-            local shown_s = name == "restart" and limits.new_s or limits.incident_shown_s
-            return age_s >= 0 and age_s <= (one.is_open and limits.course_length_s or shown_s) and one or nil
+        if one.name == name and age_s >= 0 and (age_s <= limits.incident_shown_s or one.is_low) then
+            return one
         end
     end
 end
@@ -338,10 +392,11 @@ function Incidents:stopped()
     return is_long and { was_per_s = was_per_s, for_s = last.seconds } or nil
 end
 
---- { was, is } if the hit ratio is low by a fall that goes on, or less than half of that before; else nil.
+--- The last fall of hits that is a finding; or { name, was, is } if the hit ratio is less than half of that before; else
+--- nil.
 function Incidents:fell()
     local one, last, before = self:lately("hits_fell"), self.course:last_and_before(self.start)
-    if one and one.is_open then
+    if one then
         return one
     elseif not last or not (last.hits and before.hits) or cause_of(self)
         or math.min(last.gets, before.gets) < limits.fall_reads_least then
@@ -349,8 +404,8 @@ function Incidents:fell()
     end
     local was, is = before.hits / before.gets, last.hits / last.gets
     local error = math.sqrt(is * (1 - is) / last.gets)
-    return was >= limits.fall_from_least_ratio
-        and is + limits.errors_apart * error < was * limits.fall_to_ratio and { was = was, is = is } or nil
+    return was >= limits.fall_from_least_ratio and is + limits.errors_apart * error < was * limits.fall_to_ratio
+        and { name = "hits_fell", was = was, is = is } or nil
 end
 
 return M

@@ -7,12 +7,13 @@ local M = {}
 -- The incidents that make hits, items or requests fall, behind "after".
 local CAUSES <const> = { flush = "flush_all", restart = "the restart", items_fell = "items fell", stall = "the stall" }
 
-local function fall_of_hits(was, is)
-    return ("hits fell from %s to %s"):format(units.percent(was), units.percent(is))
+-- when: "" or " 12s ago".
+local function fall_of_hits(was, is, when)
+    return ("hits fell%s from %s to %s"):format(when, units.percent(was), units.percent(is))
 end
 
-local function fall_of_requests(was, is)
-    return ("requests fell from %s to %s a second"):format(units.rate(was), units.rate(is))
+local function fall_of_requests(was, is, when)
+    return ("requests fell%s from %s to %s a second"):format(when, units.rate(was), units.rate(is))
 end
 
 -- The cut of memory that made hits or items fall, after ": "; "" without one.
@@ -22,23 +23,27 @@ local function by_cut(one)
 end
 
 local TITLES <const> = {
-    restart = function(one)
-        return "the server restarted" .. ((one.was or 0) > 0 and " and lost " .. units.plural(one.was, "item") or "")
+    restart = function(one, when)
+        return ("the server restarted%s%s"):format(when, (one.was or 0) > 0 and " and lost "
+            .. units.plural(one.was, "item") or "")
     end,
-    flush = function(one)
-        return "a client sent flush_all" .. (one.was and (": %s items were in the cache"):format(units.count(one.was))
+    flush = function(one, when)
+        return ("a client sent flush_all%s%s"):format(when, one.was and (": %s items were in the cache"):format(
+            units.count(one.was)) or "")
+    end,
+    stall = function(one, when)
+        return ("the server answered no request for %s%s"):format(units.age(one.stalled_s), when ~= "" and "," .. when
             or "")
     end,
-    stall = function(one) return ("the server answered no request for %s"):format(units.age(one.stalled_s)) end,
-    hits_fell = function(one) return fall_of_hits(one.was, one.is) .. by_cut(one) end,
-    items_fell = function(one)
-        return ("items fell from %s to %s%s"):format(units.count(one.was), units.count(one.is), one.moved_pages
-            and (": moves of %s dropped them"):format(units.plural(one.moved_pages, "page"))
+    hits_fell = function(one, when) return fall_of_hits(one.was, one.hits_is or one.is, when) .. by_cut(one) end,
+    items_fell = function(one, when)
+        return ("items fell%s from %s to %s%s"):format(when, units.count(one.was), units.count(one.is),
+            one.moved_pages and (": moves of %s dropped them"):format(units.plural(one.moved_pages, "page"))
             or one.evicted and ": the server evicted them" or by_cut(one))
     end,
-    traffic = function(one)
-        return one.is == 0 and ("clients sent no requests any more, %s a second before"):format(units.rate(one.was))
-            or fall_of_requests(one.was, one.is)
+    traffic = function(one, when)
+        return one.is == 0 and ("clients sent no requests any more%s, %s a second before"):format(when ~= "" and ","
+            .. when or "", units.rate(one.was)) or fall_of_requests(one.was, one.is, when)
     end,
 }
 
@@ -54,19 +59,23 @@ local TODOS <const> = {
     traffic = "look for clients that went away: slatectl conns",
 }
 
---- What happened, in a sentence without its effect.
-function M.title(one)
-    return TITLES[one.name](one)
+local function when_of(ago_s)
+    return ago_s and (" %s ago"):format(units.age(ago_s)) or ""
+end
+
+--- What happened, in a sentence without its effect; ago_s (optional): so long ago.
+function M.title(one, ago_s)
+    return TITLES[one.name](one, when_of(ago_s))
 end
 
 --- Hits that fell after an incident, which is the cause.
 function M.fewer_hits(one)
-    return ("%s, after %s"):format(fall_of_hits(one.hits_was, one.hits_is), CAUSES[one.name])
+    return ("%s, after %s"):format(fall_of_hits(one.hits_was, one.hits_is, ""), CAUSES[one.name])
 end
 
 --- Requests that fell after an incident, which is the cause.
 function M.fewer_requests(one)
-    return ("%s, after %s"):format(fall_of_requests(one.requests_was, one.requests_is), CAUSES[one.name])
+    return ("%s, after %s"):format(fall_of_requests(one.requests_was, one.requests_is, ""), CAUSES[one.name])
 end
 
 --- Lost hits, after `before`; "" if none are known.
@@ -74,22 +83,39 @@ function M.cost(cost_hits, before)
     return cost_hits and cost_hits >= 1 and ("%s%s hits lost"):format(before, units.count(cost_hits // 1)) or ""
 end
 
---- The end of an incident after which hits or requests were few.
-function M.recovery(one)
-    return ("%s after %s%s"):format(one.hits_is and "hits are back" or "requests come again",
-        units.age(one.ends_s - one.from_s), M.cost(one.cost_hits, ": "))
+--- The end of an incident by which hits or requests were low: they are back, or it is counted no longer.
+function M.ending(one)
+    local subject = one.is_back and (one.hits_is and "hits are back" or "requests come again")
+        or one.hits_is and "hits are still low" or "requests are still few"
+    return ("%s after %s%s"):format(subject, units.age(one.ends_s - one.from_s), M.cost(one.cost_hits, ": "))
 end
 
 --- What happened, and its effects on hits and requests.
-function M.what(one)
-    local parts = { M.title(one) }
+function M.what(one, ago_s)
+    local parts = { M.title(one, ago_s) }
     if one.name ~= "hits_fell" and one.hits_is then
-        parts[2] = fall_of_hits(one.hits_was, one.hits_is)
+        parts[2] = fall_of_hits(one.hits_was, one.hits_is, "")
     end
     if one.requests_was then
-        parts[#parts + 1] = fall_of_requests(one.requests_was, one.requests_is)
+        parts[#parts + 1] = fall_of_requests(one.requests_was, one.requests_is, "")
     end
     return table.concat(parts, "; ")
+end
+
+--- What happened so long ago, its effects, and that they are over.
+function M.line(one, ago_s)
+    return M.what(one, ago_s) .. (one.is_back and "; " .. M.ending(one) or "")
+end
+
+-- By the name of an incident: what happened, in so few words that a time has room behind them.
+local SHORT <const> = { restart = "restarted", flush = "flushed", stall = "stalled", hits_fell = "hits fell",
+    items_fell = "items fell", traffic = "requests fell" }
+local SHORT_MOST <const> = 17
+
+--- The same in at most 17 columns, without " ago" where that has no room.
+function M.short(one, ago_s)
+    local text = SHORT[one.name] .. when_of(ago_s)
+    return #text <= SHORT_MOST and text or ("%s %s"):format(SHORT[one.name], units.age(ago_s))
 end
 
 local MIB <const> = 1 << 20

@@ -69,7 +69,6 @@ return {
     -- The last seconds of a server, against the time before.
     course_lately_s = 4,
     course_before_s = 20, -- the least length of the time before; if less was seen, that is all since the start
-    course_length_s = 600, -- an incident that goes on is a finding for so long
     pause_least_s = 0.9, -- requests come in bursts: a shorter pause may lie between two bursts
     pause_requests_least = 30, -- requests due in the pause: by chance a pause without any happens once in e^30
     fall_reads_least = 100, -- in each period: fewer reads make no hit ratio
@@ -82,8 +81,10 @@ return {
     incident_errors_apart = 5, -- a day has 86,400 samples: by chance 5 errors come once in 3.5 million
     incident_hits_least_ratio = 0.1, -- of the reads: a tenth more of them goes to the database
     incident_items_least_ratio = 0.2, -- of the items: page moves and changes of sizes take fewer within seconds
-    incident_most_s = 3600, -- then the load may be another: what was lost is counted no longer
-    incident_shown_s = 60,
+    incident_shown_s = 60, -- an incident is a finding for so long, and then while hits or requests are low,
+    incident_most_s = 3600, -- but not longer: then the load may be another, and what was lost is counted no longer
+    incident_back_samples = 3, -- hits or requests are back if they were for so many samples, of at least
+    incident_back_reads = 300, -- so many reads: their hit ratio has an error of 3 points
     stall_least_s = 3, -- a shorter one is within the time-outs of clients
 
     -- The server as a whole.
