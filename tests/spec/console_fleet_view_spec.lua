@@ -84,9 +84,16 @@ describe("slatetop's Fleet", function()
         ["down: refused, next try in 2 s"] = function(of) of:set_link("down", "refused", 1050) end,
         ["stalled: no answer for 9s"] = function(of) of.at_s = 3.4 end,
         ["measuring"] = function(of) of.before = nil end,
-        ["restarted 3s"] = function(of)
-            of.rows, of.now.time_s = {}, 100
-            of.observer.incidents.lately = function(_, name) return name == "restart" and { to_s = 97 } or nil end
+        ["restarted 3s ago"] = function(of)
+            of.now.time_s, of.cached = 100, {}
+            of.observer.incidents.lately = function(_, name)
+                return name == "restart" and { name = name, to_s = 97 } or nil
+            end
+            for _, finding in ipairs(question.findings(of)) do
+                if finding.label == "restart" then
+                    found(of, finding)
+                end
+            end
         end,
         ["ok"] = function(of)
             of.rows = {}
@@ -208,12 +215,13 @@ describe("the order of slatetop's servers", function()
         for i, row in ipairs(list) do
             row.hit_ratio, row.model, row.words = i > 6 and 0.2 or 0.9, { link = "up" }, "no faults"
             row.hits, row.evictions, row.state = { n = 0 }, { n = 0 }, i == 8 and "starves 1" or "ok"
+            row.tone = i == 8 and "bad" or "good"
         end
         local frame = screens.frame(screens.look("memcached-1.6.18", 20))
         frame.servers = fleet_rows.compare(list)
-        local text = drawn(frame, nil, 160, 24)
-        screens.shows(text, "odd: hits 70 points below the middle", "starves 1")
-        assert.truthy(text:find("\n![> ] 7 .*odd: hits"), text)
+        local text = drawn(frame, nil, 200, 24)
+        screens.shows(text, "odd: few hits  hits 70 points below the middle; no faults", "starves 1")
+        assert.truthy(text:find("\n●[> ] 7 .*odd: few hits"), text)
     end)
 
     it("compares no server before its fifth minute, and no age where nothing is evicted", function()

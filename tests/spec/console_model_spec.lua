@@ -274,7 +274,7 @@ describe("a model", function()
         take(one, 30, "memcached-1.4.25", "second")
         assert.equal("broken", one.failure)
         assert.is_nil(one:row(12))
-        assert.same({ { tone = "bad", text = "not judged: broken" } }, question.findings(one))
+        assert.same({ { tone = "bad", text = "not judged: broken", short = "not judged" } }, question.findings(one))
         assert.is_nil(question.donor(one, 12))
     end)
 

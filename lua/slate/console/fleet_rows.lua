@@ -35,19 +35,9 @@ local function version_of(now)
     return now and (now.slated and "s" or server_facts.is_proxy(now) and "p" or "") .. server_facts.version(now) or ""
 end
 
--- How many classes starve.
-local function starving_of(of)
-    local count = 0
-    for _, class in pairs(of.rows) do
-        count = count + (class.state == "starving" and 1 or 0)
-    end
-    return count
-end
-
 -- The state of a server in few words. line: its worst line of health.
 local function state_of(frame, line)
     local of = frame.model
-    local restart, starving = of.observer and of.observer.incidents:lately("restart"), starving_of(of)
     if of.link == "down" then
         return "down: " .. of.link_note
     elseif not of.now or of.link == "connecting" then
@@ -56,17 +46,13 @@ local function state_of(frame, line)
         return ("stalled: no answer for %s"):format(figure.age(of:age_s(frame.now_s) // 1))
     elseif not of.before then
         return "measuring"
-    elseif starving > 0 then
-        return "starves " .. starving
-    elseif restart then
-        return ("restarted %s"):format(figure.age((of.now.time_s - restart.to_s) // 1))
     end
-    return (line.tone == "bad" or line.tone == "warn") and (line.short or line.text) or "ok"
+    return line.tone ~= "good" and (line.short or line.text) or "ok"
 end
 
 --- The row of one server. frame: its model, now_s and interval_s. Fields: `server` (its index in the fleet), `model`,
 --- `name`, `is_up` (has current figures), `tone` and `words` (the worst line of health, or why the server is down),
---- `state` (in few words: "ok", "starves 3"), `retry_s` (of the frame), and those of fleet_table.COLUMNS as far as
+--- `state` (the same in few words: "ok", "starves 3"), `retry_s` (of the frame), and those of fleet_table.COLUMNS as far as
 --- they are known; `hits` and `evictions`, their newest samples.
 function M.row(server, frame, retry_s)
     local of, line = frame.model, health.lines(frame)[1]
@@ -85,8 +71,7 @@ function M.row(server, frame, retry_s)
 end
 
 --- Writes into each row `far` (deviations from the median to the worse side; nil: unknown), `odd` (the field that is
---- farthest) and `is_odd` (an outlier, which is marked). The state of an outlier that is well otherwise says how it is
---- odd.
+--- farthest) and `is_odd` (an outlier). An outlier without a worse state than a note has a warning: how it is odd.
 function M.compare(rows)
     local compared = {}
     for i, row in ipairs(rows) do
@@ -96,8 +81,9 @@ function M.compare(rows)
     for i, found in ipairs(attention.compare_servers(compared)) do
         local row = rows[i]
         row.far, row.odd, row.is_odd = found.far, found.by, found.is_outlier or false
-        if row.is_odd and row.state == "ok" then
-            row.state = "odd: " .. attention.outlier_words(compared[i], found)
+        if row.is_odd and (row.tone == "note" or row.tone == "good") then
+            local words, short = attention.outlier_words(compared[i], found)
+            row.tone, row.state, row.words = "warn", short, ("%s; %s"):format(words, row.words)
         end
     end
     return rows

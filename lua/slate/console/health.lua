@@ -31,6 +31,11 @@ function M.mark(tone)
     return TONES[tone or "plain"].mark
 end
 
+--- The place of a tone in the order: 1 is the worst.
+function M.rank(tone)
+    return TONES[tone or "plain"].rank
+end
+
 --- The style of a sentence with a tone; `plain` is for one that is neither good nor bad.
 function M.style(tone, plain)
     return TONES[tone or "plain"].style or plain
@@ -131,7 +136,7 @@ function M.lines(frame)
     elseif model.now then
         -- Old figures show no fault that one could mend now.
         for _, said in ipairs(#lines == 0 and question.findings(model) or {}) do
-            add(said.tone ~= "plain" and said.tone or "good", said.text, said.key)
+            add(said.tone ~= "plain" and said.tone or "good", said.text, said.key, said.short)
         end
         if server.has_cache(model.now) then
             add_evictions(add, model)
@@ -143,7 +148,7 @@ function M.lines(frame)
         add("good", "nothing to report")
     end
     table.sort(lines, function(a, b)
-        local x, y = TONES[a.tone].rank, TONES[b.tone].rank
+        local x, y = M.rank(a.tone), M.rank(b.tone)
         return x < y or x == y and a.at < b.at
     end)
     return lines

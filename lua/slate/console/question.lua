@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Questions to the modules of judgement about a model's server. A module that fails gives a sentence, never an error.
 --
--- A sentence is { text, tone = "plain" | "good" | "note" | "warn" | "bad" (nil: plain), key (that helps), label (its
--- subject in a word) }; absent fields have no such thing.
+-- A sentence is { text, short (the same in few words), tone = "plain" | "good" | "note" | "warn" | "bad" (nil: plain), key
+-- (that helps), label (its subject in a word) }; absent fields have no such thing.
 local M = {}
 
 local LONG_WINDOW_S <const>, WHOLE_CACHE <const> = 100, 0
@@ -57,11 +57,13 @@ end
 function M.ask(model, judge, name, about)
     local why = M.why_unjudged(model)
     if why then
-        return { { tone = model.failure and "bad" or "plain", text = why } }
+        return { { tone = model.failure and "bad" or "plain", text = why,
+            short = model.failure and "not judged" or nil } }
     end
     local sentences, problem = judged(model, judge, name, inputs(model, about or {}))
     return type(sentences) == "table" and sentences
-        or { { tone = "bad", text = "not judged: " .. (problem or "an answer without sentences") } }
+        or { { tone = "bad", text = "not judged: " .. (problem or "an answer without sentences"),
+            short = "not judged" } }
 end
 
 -- A result that is made once for a snapshot and the replies so far.

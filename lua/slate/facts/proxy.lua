@@ -76,7 +76,7 @@ function M.of(now, before, rates)
     }
 end
 
--- Texts about the proxy's backends: a list of { text, tone }.
+-- Texts about the proxy's backends: a list of { text, short, tone }.
 local function parts_of(seen)
     local parts = {}
     if (seen.links_bad or 0) > 0 then
@@ -85,15 +85,18 @@ local function parts_of(seen)
             names[i] = backend.name
         end
         parts[1] = { text = ("%d of %s to backends bad%s"):format(seen.links_bad, units.plural(seen.links or
-            seen.links_bad, "link"), #names > 0 and ": " .. table.concat(names, ", ") or ""), tone = "bad" }
+            seen.links_bad, "link"), #names > 0 and ": " .. table.concat(names, ", ") or ""), tone = "bad",
+            short = ("%d bad links"):format(seen.links_bad) }
     elseif seen.links then
         parts[1] = { text = units.plural(seen.links, "link") .. " to backends", tone = "plain" }
     end
     if (seen.failed_per_s or 0) > 0 then
-        parts[#parts + 1] = { text = units.rate(seen.failed_per_s) .. " links break a second", tone = "warn" }
+        parts[#parts + 1] = { text = units.rate(seen.failed_per_s) .. " links break a second", tone = "warn",
+            short = "links break" }
     end
     if (seen.errors_per_s or 0) > 0 then
-        parts[#parts + 1] = { text = units.rate(seen.errors_per_s) .. " errors a second", tone = "warn" }
+        parts[#parts + 1] = { text = units.rate(seen.errors_per_s) .. " errors a second", tone = "warn",
+            short = "proxy errors" }
     end
     return parts
 end
@@ -107,7 +110,7 @@ function M.words(seen)
     return table.concat(words)
 end
 
---- The same as sentences, each with its tone, the first with the request rate: a list of { text, tone }, for slatetop.
+--- The same as sentences, each with its tone, the first with the request rate: a list of these texts, for slatetop.
 -- seen: of M.of.
 function M.sentences(seen)
     local list = parts_of(seen)

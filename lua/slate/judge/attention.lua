@@ -94,15 +94,15 @@ function M.compare_servers(servers)
     return found
 end
 
---- An outlier in words. one: its figures; found: of M.compare_servers.
+--- An outlier in words, and in at most 17 columns. one: its figures; found: of M.compare_servers.
 function M.outlier_words(one, found)
     local value, middle = one[found.by], found.middle
     if found.by == "hit_ratio" then
-        return ("hits %.0f points below the middle"):format((middle - value) * 100)
+        return ("hits %.0f points below the middle"):format((middle - value) * 100), "odd: few hits"
     elseif found.by == "age_s" then
-        return ("keeps items %s, the middle %s"):format(units.age(value), units.age(middle))
+        return ("keeps items %s, the middle %s"):format(units.age(value), units.age(middle)), "odd: young items"
     end
-    return ("evicts %s a second, the middle %s"):format(units.rate(value), units.rate(middle))
+    return ("evicts %s a second, the middle %s"):format(units.rate(value), units.rate(middle)), "odd: evicts more"
 end
 
 -- The findings on a server for its view in slatetop, each with the key that helps: those of slate.judge.doctor, in the
@@ -149,9 +149,11 @@ end
 -- Adds a sentence if the server cannot move pages, or does not.
 local function add_automove(list, one, starves)
     if (one.now.settings or {}).slab_reassign == false then
-        list[#list + 1] = { text = "slab_reassign is off: pages stay where they are until a restart", tone = "warn" }
+        list[#list + 1] = { text = "slab_reassign is off: pages stay where they are until a restart", tone = "warn",
+            short = "slab_reassign off" }
     elseif starves and view.automove_mode(one.now) == "off" then
-        list[#list + 1] = { text = "automove is off, so only you move pages", tone = "warn", key = "t" }
+        list[#list + 1] = { text = "automove is off, so only you move pages", tone = "warn", key = "t",
+            short = "automove off" }
     end
 end
 
@@ -226,7 +228,7 @@ end
 local function with_own(findings, rules, known)
     for _, finding in ipairs(rules and rules:named_findings(known) or {}) do
         findings[#findings + 1] = { name = OWN, severity = finding.severity,
-            what = ("%s; %s"):format(finding.what, finding.todo) }
+            what = ("%s; %s"):format(finding.what, finding.todo), short = finding.name }
     end
     return doctor.sort(findings)
 end
@@ -243,35 +245,39 @@ local function cut(list)
     return list
 end
 
---- The findings, the worst first, and the state of a proxy's links: a list of { text, tone = "bad" | "warn" | "note" |
--- "plain", key (absent if none helps), label = the name of the check }. one: of slate.judge.view, after two snapshots.
+--- The findings, the worst first, and the state of a proxy's links: a list of { text, short (the same in at most 17
+-- columns), tone = "bad" | "warn" | "note" | "plain", key (absent if none helps), label = the name of the check }. one: of
+-- slate.judge.view, after two snapshots.
 -- replies: as texts (moves, whatif, curve, memory) and curves; checks skip absent ones; and rules, an operator's own
 -- (slate.judge.rules), or nil.
 function M.findings(one, replies)
-    local known, list, starves = M.known_of(one), {}, false
+    local known, list = M.known_of(one), {}
     known.automove, known.moves = answers.moves(replies.moves)
     known.curve, known.whatif = answers.curve(replies.curve), answers.whatif(replies.whatif)
     known.process, known.curves = answers.memory(replies.memory), replies.curves
     known = doctor.about(known)
-    local found = with_own(doctor.findings(known), replies.rules, known)
+    local found, starving_classes = with_own(doctor.findings(known), replies.rules, known), 0
     for _, finding in ipairs(found) do
-        starves = starves or finding.name == "starving"
+        starving_classes = starving_classes + (finding.name == "starving" and 1 or 0)
     end
+    local starves = starving_classes > 0
     for _, finding in ipairs(doctor.gathered(found)) do
         -- A class whose need of pages costs hits that count is the worst finding that slatetop can mend.
         list[#list + 1] = { text = finding.what, label = finding.name,
+            short = finding.name == "starving" and "starves " .. starving_classes or finding.short,
             tone = finding.name == "starving" and finding.severity == "warning" and "bad" or TONES[finding.severity],
             key = key_of(finding, one, starves) }
     end
     add_automove(list, one, starves)
     local not_looked_at = doctor.not_looked_at_words(doctor.not_looked_at(known))
-    list[#list + 1] = not_looked_at and { text = not_looked_at, label = "unknown", tone = "note" } or nil
+    list[#list + 1] = not_looked_at and { text = not_looked_at, label = "unknown", tone = "note",
+        short = "not all checked" } or nil
     if proxy.is_one(one.now) then
         local sentences = proxy.sentences(proxy.of(one.now, one.before, one.rates))
         table.move(sentences, 1, #sentences, #list + 1, list)
     end
     for _, sentence in ipairs(replies.rules and replies.rules:troubles() or {}) do
-        list[#list + 1] = { text = sentence, tone = "warn", label = OWN }
+        list[#list + 1] = { text = sentence, tone = "warn", label = OWN, short = "a rule fails" }
     end
     return cut(list)
 end

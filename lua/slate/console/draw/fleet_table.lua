@@ -4,6 +4,7 @@
 -- set of such indices), sort (number of a column; nil: that of STATE, worst first), is_ascending }.
 local cells = require "slate.console.cells"
 local figure = require "slate.console.figure"
+local health = require "slate.console.health"
 local keys = require "slate.console.keys"
 local narrow = require "slate.console.draw.narrow"
 
@@ -46,7 +47,7 @@ M.COLUMNS = {
     { "CONN", "conn", 6, 11, "connections", figure.count, "open connections" },
     { "MS", "ms", 5, 7, "reply_ms", figure.count, "time of one refresh in ms" },
     { "STATE", "state", STATE_LEAST, 0, "state", function(row) return row.state end,
-        "ok, or what is wrong; sorted by it, the worst server is first: down, in bad health, odd, evicting" },
+        "ok, or its worst line of health; sorted by it, the worst server is first: down, BAD, WARN, note, ok" },
 }
 for i, column in ipairs(M.COLUMNS) do
     column.index = i
@@ -70,12 +71,13 @@ end
 
 -- ---- order ----
 
--- Whether row a comes before row b; nil: they are equal.
+-- Whether row a comes before row b; nil: they are equal. Of equal tones, outliers come first.
 local function by_worst(a, b)
+    local x, y = health.rank(a.tone), health.rank(b.tone)
     if a.is_up ~= b.is_up then
         return b.is_up
-    elseif (a.tone == "bad") ~= (b.tone == "bad") then
-        return a.tone == "bad"
+    elseif x ~= y then
+        return x < y
     elseif a.is_odd ~= b.is_odd then
         return a.is_odd
     end
@@ -103,8 +105,7 @@ function M.sort_column(ui)
     return M.COLUMNS[ui.sort] or STATE
 end
 
---- A copy of the rows by the chosen column; by STATE, the worst is first (down, then bad health and outliers, then
---- evictions).
+--- A copy of the rows by the chosen column; by STATE, the worst is first (down, then by health, then by evictions).
 function M.sorted(rows, ui)
     local list = table.move(rows, 1, #rows, 1, {})
     local column, is_ascending = M.sort_column(ui), ui.is_ascending or false
@@ -203,13 +204,13 @@ function M.draw_host(name, grid, y, x, width)
     grid:text(y, x, cells.STRONG, kept .. "…" .. (port ~= "" and port or name:sub(excess + 2)))
 end
 
-local function is_marked_bad(row)
-    return not row.is_up or row.tone == "bad" or row.is_odd
+local function tone_of(row)
+    return row.is_up and row.tone or "bad"
 end
 
 -- Draws the state, from a column on; where there is room, behind it the worst line of health.
 local function draw_state(row, now_s, grid, y, x, x_end)
-    local style = is_marked_bad(row) and cells.BAD or row.tone == "warn" and cells.WARN or cells.PLAIN
+    local style = row.state == "ok" and cells.PLAIN or health.style(tone_of(row), cells.PLAIN)
     local wait_s = row.model.link == "down" and math.max(row.retry_s - now_s, 0) or 0
     local text = row.state .. (wait_s > 0 and (", next try in %d s"):format(math.ceil(wait_s)) or "")
     grid:text_fit(y, x, x_end - x, style, text)
@@ -220,10 +221,10 @@ local function draw_state(row, now_s, grid, y, x, x_end)
 end
 
 local function draw_row(row, is_marked, is_current, layout, now_s, grid, y, area)
-    local x_end = area.x + area.width
-    local is_bad, is_warned = is_marked_bad(row), row.tone == "warn"
-    grid:text(y, area.x, is_bad and cells.BAD or is_warned and cells.WARN or cells.PLAIN,
-        is_bad and "!" or is_warned and "●" or " ")
+    local x_end, tone = area.x + area.width, tone_of(row)
+    if tone ~= "good" then
+        grid:text(y, area.x, health.style(tone, cells.PLAIN), health.mark(tone))
+    end
     grid:text(y, area.x + 1, cells.STRONG, (is_current and ">" or " ") .. (is_marked and "◆" or " "))
     M.draw_host(row.name, grid, y, area.x + MARKS_WIDTH, layout.host)
     if not row.is_up then -- it has no figures: the words take the row
