@@ -385,6 +385,15 @@ describe("incidents", function()
         end
     end)
 
+    it("keep their cost when the requests that waited come all at once", function()
+        local watch, news = watched(changed(function(state, since_s)
+            state.rate = since_s < 12 and 0 or since_s < 13 and 26000 or state.rate
+            return state
+        end, 2000, 0.77), 160)
+        assert.near(0.77 * 2000 * 12, watch.list[1].cost_hits, 1500)
+        assert.truthy(news[#news][2]:find("^requests come again after 12s: 1%d+ hits lost$"), news[#news][2])
+    end)
+
     it("are over neither while hits fall, nor for want of a second with a hundred reads", function()
         for rate, ratio in pairs({ [2000] = 0.63, [20] = 0.2 }) do -- the first is near the least fall
             local watch, news = watched(changed(function(state, since_s)
@@ -402,7 +411,8 @@ describe("incidents", function()
         function()
             -- Of each second since the beginning: the line of the incident; nil without one.
             local function lines_of(name, fall, for_s, seconds)
-                local one, observer, lines, news = server(changed(with(fall, for_s), 2000, 0.77)), view.observer(), {}, {}
+                local one, observer = server(changed(with(fall, for_s), 2000, 0.77)), view.observer()
+                local lines, news = {}, {}
                 while one.t <= 100 + seconds do
                     one.step_s = one.t > 200 and 10 or nil
                     observer:observe(one:sample())
@@ -427,7 +437,10 @@ describe("incidents", function()
                 assert.truthy(line:find("^%a+ fell 1m2%d ago from "), line)
                 assert.truthy(ending:find(" after 1m2%d: %d+K? hits lost$"), ending)
             end
-            local watch, news = watched(changed(with({ ratio = 0.2 }), 2000, 0.77), 3800)
+            local watch, news = watched(changed(function(state, since_s)
+                state.ratio, state.step_s = 0.2, since_s > 10 and 10 or nil
+                return state
+            end, 2000, 0.77), 3800)
             assert.is_false(watch.list[1].is_open)
             assert.is_nil(watch:lately("hits_fell"))
             assert.truthy(news[#news][2]:find("^hits are still low after 1h00: %d+K hits lost$"), news[#news][2])

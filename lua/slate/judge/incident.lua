@@ -88,7 +88,16 @@ local function count_cost(self, one, step)
         local lost = due - step.hits - (step.charged_hits or 0)
         lost = step.charged_hits and math.max(0, lost) or lost
         one.cost_hits, step.charged_hits = one.cost_hits + lost, (step.charged_hits or 0) + lost
+        step.charges = step.charges or {}
+        step.charges[one] = lost
     end
+end
+
+-- Leaves out of the cost that requests that had waited bring more hits, since a time.
+local function leave_out_gains(self, one, since_s)
+    self.course:each_since(since_s, function(step)
+        one.cost_hits = one.cost_hits and one.cost_hits - math.min(0, step.charges and step.charges[one] or 0)
+    end)
 end
 
 -- Charges a step to the open incidents: first the requests that missed, then those that did not come.
@@ -184,11 +193,14 @@ local function back_since(self, one)
     local since_s, requests_was = nil, one.name == "traffic" and one.was or one.requests_was
     if requests_was then
         local seen, began_s = self.course:since(one.to_s, limits.incident_back_samples)
-        since_s = began_s
-        if not (seen and seen.requests
-            and seen.requests / seen.seconds >= requests_was * (1 + limits.fall_to_ratio) / 2) then
+        local requests = seen and 0
+        self.course:each_since(began_s or math.huge, function(step) -- some that had waited may come all at once
+            requests = requests and step.requests and requests + math.min(step.requests, requests_was * step.seconds)
+        end)
+        if not requests or requests / seen.seconds < requests_was * (1 + limits.fall_to_ratio) / 2 then
             return nil
         end
+        since_s = began_s
     end
     if one.hits_is then
         local seen, began_s = self.course:since(one.to_s, limits.incident_back_samples, limits.incident_back_reads)
@@ -236,6 +248,9 @@ local function follow(self, one, step)
     one.ends_s, one.is_back = back_s or step.time_s, back_s and true or nil
     one.is_open = not (back_s or is_late or not was_low and is_harmless(self, one, seen))
     one.is_low = was_low and one.is_open
+    if back_s then
+        leave_out_gains(self, one, back_s)
+    end
     if was_low and not one.is_open then
         add_news(self, words.ending(one))
     end
@@ -392,8 +407,8 @@ function Incidents:stopped()
     return is_long and { was_per_s = was_per_s, for_s = last.seconds } or nil
 end
 
---- The last fall of hits that is a finding; or { name, was, is } if the hit ratio is less than half of that before; else
---- nil.
+--- The last fall of hits that is a finding; else { name, was, is } if the hit ratio is less than half of that before;
+--- else nil.
 function Incidents:fell()
     local one, last, before = self:lately("hits_fell"), self.course:last_and_before(self.start)
     if one then

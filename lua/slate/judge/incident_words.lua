@@ -42,8 +42,8 @@ local TITLES <const> = {
             or one.evicted and ": the server evicted them" or by_cut(one))
     end,
     traffic = function(one, when)
-        return one.is == 0 and ("clients sent no requests any more%s, %s a second before"):format(when ~= "" and ","
-            .. when or "", units.rate(one.was)) or fall_of_requests(one.was, one.is, when)
+        return one.is == 0 and ("requests stopped%s: %s a second before"):format(when, units.rate(one.was))
+            or fall_of_requests(one.was, one.is, when)
     end,
 }
 
