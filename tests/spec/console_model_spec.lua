@@ -168,10 +168,14 @@ describe("a model", function()
             "moves 2 pages from class 4 to 12, by 10.0.0.7:4711", "policy of class 5 lru → fifo, by 10.0.0.7:4711",
             "lru temp_ttl off → 30 s, by 10.0.0.7:4711" }, texts)
         assert.equal("hot_max_factor 0.50", asked[3])
-        one.is_changing = true -- pages that slatetop itself moves
+        one.changing = "moved 0 of 1 page" -- by slatetop itself
         take(one, 1005, "slated-0.1", "second", function(now)
             now.settings = one.now.settings
             now.changes = { change("slabs reassign", nil, "1 pages from class 4 to 12") }
+        end)
+        one.changing = "setting verbosity"
+        take(one, 1006, "slated-0.1", "second", function(now)
+            now.settings = setmetatable({ verbosity = 1 }, { __index = one.now.settings })
         end)
         assert.equal(#texts, #one.events)
     end)

@@ -28,7 +28,7 @@ describe("a trial in slatetop", function()
         assert.equal("trial reverted, 1 min are over: automove mode ratio → off", console.acting.news)
         assert.is_nil(console.acting.trial)
         local notes = console.acting.notes
-        assert.same({ 4, console.acting.news }, { #notes, notes[4].text }) -- after the change, its end and its verdict
+        assert.same({ 3, console.acting.news }, { #notes, notes[3].text }) -- after the change, its end and its verdict
     end)
 
     it("names a setting and its value with its unit", function()

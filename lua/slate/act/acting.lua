@@ -13,6 +13,7 @@ local shown = require "slate.act.shown"
 local snapshot = require "slate.facts.snapshot"
 local steps = require "slate.act.steps"
 local talk = require "slate.act.talk"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -119,6 +120,16 @@ local function way_back(entries, now)
     return list
 end
 
+-- Notes the end of a step. A change that was not sent is an event only if it failed, with its title.
+function Acting:note_step(run, step, text, is_done, is_changed)
+    local prefix = PREFIXES[run.kind] or ""
+    if not is_done then
+        self:note("alarm", prefix .. (run.sent and text or ("%s: %s"):format(shown.title({ step }), text)))
+    elseif is_changed or run.kind == "look" then
+        self:note("you", prefix .. text)
+    end
+end
+
 -- Does one step of the run and stores the entry of its change. Returns a sentence and whether the step is done.
 function Acting:do_step(client, run, i)
     local context, step = self:context(), run.steps[i]
@@ -144,7 +155,7 @@ function Acting:do_step(client, run, i)
     run.done[#run.done + 1] = entry
     local text = words and (entry and shown.done(step, entry, words) or words) or id
     if run.kind ~= "trial" or #run.steps > 1 then
-        self:note(words and "you" or "alarm", text)
+        self:note_step(run, step, text, words ~= nil, entry ~= nil)
     end
     return text, words ~= nil
 end
@@ -234,9 +245,6 @@ function Acting:start(kind, list, taken, title, group)
     local run = { kind = kind, steps = list, taken = taken, title = title, done = {}, at = 1, progress = title,
         began_s = clock.steady_s(), command = {}, group = group }
     self.run = run
-    if PREFIXES[kind] then
-        self:note("you", PREFIXES[kind] .. title)
-    end
     run.talk = talk.new(function(client) return self:carry_out(client, run) end)
     return run
 end
@@ -422,7 +430,9 @@ function Acting:step(is_up, is_late)
         return nil
     end
     local line, is_stats = run.talk:take_line()
-    run.sent = line and not is_stats and line or run.sent
+    if line and not is_stats then
+        run.sent, run.sent_s = line, clock.steady_s()
+    end
     return line, is_stats
 end
 
@@ -477,7 +487,8 @@ end
 function Acting:words()
     local run, trial, outcome = self.run, self.trial, self.outcome
     if run and run.is_late and run.sent then
-        return "sent, no answer yet: " .. run.sent
+        return ("no answer for %s to %s: it is verified once it comes"):format(
+            units.age(clock.steady_s() - run.sent_s), run.sent)
     elseif run then
         return #run.steps > 1 and ("change %d of %d: %s"):format(run.at, #run.steps, run.progress) or run.progress
     elseif trial and trial.why then

@@ -121,7 +121,7 @@ end
 --- does not answer. True when the server was changed, and should be refreshed.
 function Changes:step(connection, now_s, is_late)
     local observer = self.model.observer
-    self.model.is_changing = has(self, "run")
+    self.model.changing = has(self, "run") and self.acting.run.progress or nil
     if observer and not observer.judged_moves then -- advice of moves rests on those before
         observer.judged_moves = require("slate.facts.audit").judged_moves(record_of(self.audit_path).read(),
             self.model.server)

@@ -313,8 +313,11 @@ local function page_changes(before, now)
     return changes[1] and table.concat(changes, ", ") .. " pages", has_loss
 end
 
--- True if slatetop itself changed the setting just now, which an event says already.
+-- True if slatetop itself changes the setting now, or did just now, which an event says.
 local function is_own(model, label, wall_s)
+    if model.changing and model.changing:find(label, 1, true) then
+        return true
+    end
     for i = #model.events, 1, -1 do
         local event = model.events[i]
         if event.wall_s < wall_s - OWN_S then
@@ -342,7 +345,7 @@ end
 
 local function note_settings(model, wall_s)
     for _, one in ipairs(changes_seen(model)) do
-        if not (one.is_move and model.is_changing) and not is_own(model, one.label, wall_s) then
+        if not (one.is_move and model.changing) and not is_own(model, one.label, wall_s) then
             local who = model.author_of and model.author_of(one.name, one.is) or one.who
             model:note("setting", wall_s, one.text .. (who and ", by " .. who or ""))
         end
@@ -354,7 +357,8 @@ local function note_changes(model, wall_s)
     local pages, has_loss = page_changes(model.classes_before, model.classes)
     if pages then
         model:note("pages", wall_s, pages)
-        model.events[#model.events].is_by_command = has_loss and not (mode and automove.name_of(mode) ~= "off")
+        model.events[#model.events].is_by_command = has_loss and not model.changing
+            and not (mode and automove.name_of(mode) ~= "off")
     end
     note_settings(model, wall_s)
     local before, now = model.before.general, model.now.general
