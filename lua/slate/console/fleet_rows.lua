@@ -52,8 +52,8 @@ end
 
 --- The row of one server. frame: its model, now_s and interval_s. Fields: `server` (its index in the fleet), `model`,
 --- `name`, `is_up` (has current figures), `tone` and `words` (the worst line of health, or why the server is down),
---- `state` (the same in few words: "ok", "starves 3"), `retry_s` (of the frame), and those of fleet_table.COLUMNS as far as
---- they are known; `hits` and `evictions`, their newest samples.
+--- `state` (the same in few words: "ok", "starves 3"), `retry_s` (of the frame), and those of fleet_table.COLUMNS as
+--- far as they are known; `hits` and `evictions`, their newest samples.
 function M.row(server, frame, retry_s)
     local of, line = frame.model, health.lines(frame)[1]
     local now = of.now

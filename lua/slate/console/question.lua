@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Questions to the modules of judgement about a model's server. A module that fails gives a sentence, never an error.
 --
--- A sentence is { text, short (the same in few words), tone = "plain" | "good" | "note" | "warn" | "bad" (nil: plain), key
--- (that helps), label (its subject in a word) }; absent fields have no such thing.
+-- A sentence is { text, short (the same in few words), tone = "plain" | "good" | "note" | "warn" | "bad" (nil: plain),
+-- key (that helps), label (its subject in a word) }; absent fields have no such thing.
 local M = {}
 
 local LONG_WINDOW_S <const>, WHOLE_CACHE <const> = 100, 0

@@ -336,11 +336,11 @@ local function rate_of(f, before, after, interval_s)
 end
 
 --- The rates per second between two snapshots of one server.
--- Returns { interval_s =, reset =, general = { evictions_per_s =, ... }, classes = a list of { id =,
+-- Returns { interval_s =, reset =, is_known =, general = { evictions_per_s =, ... }, classes = a list of { id =,
 -- evicted_per_s =, ... }, refused_stores_per_s =, refused_connections_per_s = }; NAME_per_s is of counter NAME.
 -- A counter that is missing on either side has no rate. After a restart or `stats reset` no rate is known at all and
--- `reset` is true; none is known either if the time between the two is not. Returns nil and a message if no time has
--- passed.
+-- `reset` is true; none is known either if the time between the two is not: `is_known` is false then. Returns nil and a
+-- message if no time has passed.
 function M.rates(before, after)
     failure.wants_table(before, "snapshot.rates(before, after) wants two snapshots")
     failure.wants_table(after, "snapshot.rates(before, after) wants two snapshots")
@@ -349,7 +349,8 @@ function M.rates(before, after)
         return nil, "the two snapshots are not in order of time"
     end
     local result = { interval_s = interval_s, reset = M.is_reset(before, after), general = {}, classes = {} }
-    if result.reset or not M.is_timed(before, after) then
+    result.is_known = not result.reset and M.is_timed(before, after)
+    if not result.is_known then
         return result
     end
     for _, one in ipairs({ before, after }) do -- recordings and slatetop's reader have these figures

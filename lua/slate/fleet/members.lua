@@ -161,7 +161,7 @@ local function row_of(one)
         row.notes[#row.notes + 1] = units.plural(in_need, "class starves", "classes starve")
         row.badness = row.badness + STARVING * in_need
     end
-    local has_rates = one.rates and not one.rates.reset and not proxy.is_one(one.now)
+    local has_rates = one.rates and one.rates.is_known and not proxy.is_one(one.now)
     if has_rates and not view.knows_starving(one.now, one.rates, classes) then
         row.notes[#row.notes + 1] = "which class starves is not reported"
     end

@@ -176,7 +176,7 @@ local HINTS <const> = {
             units.plural(row.free_pages // 1, "spare page"))
     end,
     unknown = function(row, one)
-        return (one.rates and not one.rates.reset and "class %d: this server does not report its evictions"
+        return (one.rates and one.rates.is_known and "class %d: this server does not report its evictions"
             or "class %d: rates need a second sample"):format(row.id)
     end,
     measuring = function(row)
@@ -246,8 +246,8 @@ local function cut(list)
 end
 
 --- The findings, the worst first, and the state of a proxy's links: a list of { text, short (the same in at most 17
--- columns), tone = "bad" | "warn" | "note" | "plain", key (absent if none helps), label = the name of the check }. one: of
--- slate.judge.view, after two snapshots.
+-- columns), tone = "bad" | "warn" | "note" | "plain", key (absent if none helps), label = the name of the check }. one:
+-- of slate.judge.view, after two snapshots.
 -- replies: as texts (moves, whatif, curve, memory) and curves; checks skip absent ones; and rules, an operator's own
 -- (slate.judge.rules), or nil.
 function M.findings(one, replies)

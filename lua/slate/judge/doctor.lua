@@ -290,7 +290,7 @@ local EXAMINED <const> = {
     end },
     { "evictions", function(about) return about.general.evictions end },
     { "which class starves", function(about)
-        return not about.rates or about.rates.reset or view.knows_starving(about.now, about.rates, about.rows)
+        return not (about.rates and about.rates.is_known) or view.knows_starving(about.now, about.rates, about.rows)
     end },
     { "refused stores", function(about) return about.now.slated or snapshot.refused_stores(about.now) end },
     { "open connections", function(about)

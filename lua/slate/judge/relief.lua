@@ -196,7 +196,7 @@ function M.advice(one, rows, curves)
     local too = M.further(further[true], true)
     sentences[#sentences + 1] = too and too .. ": slatectl advise pages has the plan"
     sentences[#sentences + 1] = M.further(further[false], false)
-    if one.rates and not one.rates.reset and not view.knows_starving(one.now, one.rates, rows) then
+    if one.rates and one.rates.is_known and not view.knows_starving(one.now, one.rates, rows) then
         sentences[#sentences + 1] = view.STARVING_UNKNOWN
     end
     return sentences

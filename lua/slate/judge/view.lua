@@ -98,7 +98,7 @@ end
 --- True if it is known which classes starve: the server reports evictions by class, or it reports its classes and that
 -- it evicts nothing at all. rows: of M.classes.
 function M.knows_starving(now, rates, rows)
-    if not rates or rates.reset then
+    if not (rates and rates.is_known) then
         return false
     end
     local is_known = now.slated or rates.general.evictions_per_s == 0 and snapshot.reports_classes(now)
@@ -283,7 +283,9 @@ function Observer:observe(now, is_unplanned)
         self:plan()
     end
     self.reports_classes = snapshot.reports_classes(now)
-    self.knows_starving = M.knows_starving(now, rates, self.rows)
+    if not rates or rates.is_known then
+        self.knows_starving = M.knows_starving(now, rates, self.rows)
+    end
     self.youngest_s = starving.youngest_s(self.rows)
     self.over = starving.held_over(now, before)
     local mode = (now.settings or {}).slab_automove
