@@ -48,7 +48,7 @@ Server.__index = Server
 
 local function server(of)
     return setmetatable({ of = of, t = 0, pid = 1, started_s = -HOUR_S, gets = 360000, hits = 0, flushes = 0,
-        evictions = 0 }, Server)
+        evictions = 0, refused = 0 }, Server)
 end
 
 function Server:sample()
@@ -59,10 +59,12 @@ function Server:sample()
     local gets = drawn(state.rate * (self.step_s or 1), 1)
     self.gets, self.hits = self.gets + gets, self.hits + drawn(gets, state.ratio)
     self.flushes, self.evictions = self.flushes + (state.flush or 0), self.evictions + (state.evicted or 0)
+    self.refused = self.refused + (state.refused or 0)
     local now = snapshots.make(1e6 + self.t, {}, { cmd_get = self.gets, get_hits = self.hits, cmd_set = self.gets // 9,
         get_misses = self.gets - self.hits, curr_items = state.items and math.floor(state.items),
         cmd_flush = self.flushes, pid = self.pid, uptime = math.floor(self.t - self.started_s),
-        evictions = self.evictions, limit_maxbytes = state.limit_bytes })
+        evictions = self.evictions, rejected_connections = self.refused, curr_connections = state.connections,
+        max_connections = state.connections and 1024, limit_maxbytes = state.limit_bytes })
     self.step_s = state.step_s or 1
     self.t = self.t + self.step_s
     return state.answers ~= false and now or nil
@@ -235,7 +237,8 @@ describe("incidents", function()
             local found = {}
             for _, finding in ipairs(doctor.findings(attention.known_of(observer))) do found[finding.name] = finding end
             assert.equal(severity, found.items_fell.severity)
-            assert.matches("^items fell 5s ago from %d+K? to 60000: moves of 8 pages dropped them", found.items_fell.what)
+            assert.matches("^items fell 5s ago from %d+K? to 60000: moves of 8 pages dropped them",
+                found.items_fell.what)
             assert.matches("slatectl undo takes the moves back$", found.items_fell.todo)
         end
     end)
@@ -446,11 +449,34 @@ describe("incidents", function()
             assert.truthy(news[#news][2]:find("^hits are still low after 1h00: %d+K hits lost$"), news[#news][2])
         end)
 
+    it("are connections that are turned away, once for as long as it goes on", function()
+        local one, observer, told, news = server(changed(function(state, since_s)
+            state.connections, state.refused = 1024, since_s < 30 and since_s % 4 // 3 * 7 or 0
+            return state
+        end, 2000, 0.77)), view.observer(), {}, {}
+        while one.t <= 200 do
+            observer:observe(one:sample())
+            table.move(observer.news, 1, #observer.news, #news + 1, news)
+            for _, finding in ipairs(doctor.findings(attention.known_of(observer))) do
+                local at_s = one.t - 101
+                told[#told + 1] = finding.name == "connections"
+                    and ("%s %d %s"):format(finding.severity, at_s, finding.what) or nil
+            end
+        end
+        local text = table.concat(told, "\n")
+        assert.same({ "the server turned connections away: 1024 of 1024 were open" }, news)
+        assert.equal("warning 0 1024 of 1024 connections are open", told[1])
+        assert.equal(7, select(2, text:gsub("critical %d+ the server turns connections away: 1024 of 1024", "")))
+        assert.truthy(text:find("\nwarning 63 the server turned connections away 1m00 ago: 1024 of 1024 were open\n"))
+        assert.is_nil(text:find("turned connections away 1m01 ago", 1, true))
+        assert.is_nil(observer.incidents.list[1].cost_hits)
+    end)
+
     it("have few words, too, which fit STATE in Fleet", function()
         for _, case in ipairs({ { "flush", 12, "flushed 12s ago" }, { "flush", 3599, "flushed 59m59 ago" },
             { "hits_fell", 75, "hits fell 1m15" }, { "items_fell", 5, "items fell 5s ago" },
             { "restart", 75, "restarted 1m15" }, { "traffic", 12, "requests fell 12s" },
-            { "stall", 12, "stalled 12s ago" } }) do
+            { "stall", 12, "stalled 12s ago" }, { "connections", 75, "turned away 1m15" } }) do
             assert.equal(case[3], incident_words.short({ name = case[1] }, case[2]))
         end
     end)

@@ -128,9 +128,14 @@ function CHECKS.connections(about, add)
     local refused_per_s = about.rates and about.rates.refused_connections_per_s
     if (refused_per_s or 0) > 0 or about.general.accepting_conns == 0 then
         add("critical", ("the server turns connections away: %s of %s are open"):format(open or "-",
-            limit or "-"), "start it with a larger -c, or find the clients that keep connections: slatectl conns",
-            "refused_connections")
-    elseif limit and open and open > limit * limits.connections_most_ratio then
+            limit or "-"), incident_words.todo({ name = "connections" }), "refused_connections")
+        return
+    end
+    local one = lately_happened(about, "connections")
+    if one then
+        add_incident(add, one, about.now.time_s - one.to_s, "warning", nil, "refused_connections")
+    end
+    if limit and open and open > limit * limits.connections_most_ratio then
         add("warning", ("%d of %d connections are open"):format(open, limit),
             "start it with a larger -c before they run out", "connections")
     end

@@ -119,7 +119,8 @@ function M.of(list, findings_of, changes)
     end
     local first_s, history, is_incident = list[1].time_s, {}, {}
     for _, found in ipairs(one.incidents.list) do
-        local episode = { name = found.name, severity = "warning", what = incident_words.what(found),
+        local episode = { name = found.name, severity = found.name == "connections" and "critical" or "warning",
+            what = incident_words.what(found),
             todo = incident_words.todo(found), cost_hits = found.cost_hits and math.max(0, found.cost_hits),
             first_s = found.from_s - first_s, found_s = found.to_s - first_s,
             last_s = (found.ends_s or found.to_s) - first_s, is_incident = true }

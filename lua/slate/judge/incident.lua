@@ -3,15 +3,16 @@
 --
 -- Snapshots become steps of a course (slate.judge.course), falls of the course become incidents, and incidents become
 -- words (slate.judge.incident_words). A restart and a flush show in counters: they are found in the first snapshot
--- after them. A stall, and a fall of hits, of items or of traffic, are found against the minute before. What a server
--- does not report makes no incident.
+-- after them, and so do connections that were turned away. A stall, and a fall of hits, of items or of traffic, are
+-- found against the minute before. What a server does not report makes no incident.
 --
 -- A fall of hits, items or requests while a restart, a flush or a stall is open is its consequence, and no incident:
 -- hits that did not come are counted once.
 --
 -- An incident is { name, from_s, to_s (times of snapshots), is_open, is_low (hits or requests are low by it: its line
 -- stands so long), is_back (they are as before, since ends_s), and as far as they are known: was, is (items, the hit
--- ratio, or requests a second), stalled_s, hits_was, hits_is (the hit ratio before it and its lowest after),
+-- ratio, requests a second, or open connections), most (of these), stalled_s, hits_was, hits_is (the hit ratio before
+-- it and its lowest after),
 -- requests_was, requests_is (requests a second, if they fell after it), cost_hits (hits that would have come without),
 -- cut = { was, is } (the memory limit in bytes, if it fell at that time); if most items fell by that: moved_pages (so
 -- many pages moved), else evicted (so many evictions) }.
@@ -39,7 +40,7 @@ local function sample_of(now)
     return {
         time_s = now.time_s, uptime_s = general.uptime, items = general.curr_items, gets = general.cmd_get,
         hits = general.get_hits, flushes = general.cmd_flush, evictions = general.evictions,
-        limit_bytes = general.limit_maxbytes,
+        limit_bytes = general.limit_maxbytes, refused = snapshot.refused_connections(now),
         requests = general.cmd_get and general.cmd_set and general.cmd_get + general.cmd_set
             + (general.cmd_touch or 0) or nil,
     }
@@ -214,7 +215,7 @@ end
 
 -- True if an incident that made nothing fall so far is over. seen: the last reads since.
 local function is_harmless(self, one, seen)
-    return self.course.last.time_s - one.to_s >= limits.lately_s -- else the fall may still come
+    return self.course.last.time_s - (one.again_s or one.to_s) >= limits.lately_s -- else the fall may still come
         and not (one.name ~= "stall" and one.hits_was and seen and seen.hits
             and one.hits_was - seen.hits / seen.gets >= course.least_fall(one.hits_was) / 2)
 end
@@ -301,6 +302,20 @@ local function find_flush(self, last, sample)
     end
 end
 
+-- Connections that the server turned away, at its limit. It is one incident for as long as there are more.
+local function find_refusals(self, last, sample, now)
+    local open
+    for _, one in ipairs(self.list) do
+        open = one.is_open and one.name == "connections" and one or open
+    end
+    if (growth(last, sample, "refused") or 0) > 0 and open then
+        open.again_s = sample.time_s
+    elseif (growth(last, sample, "refused") or 0) > 0 then
+        begin(self, "connections", last.time_s, sample.time_s, nil, { is = now.general.curr_connections,
+            most = now.general.max_connections or (now.settings or {}).maxconns })
+    end
+end
+
 local function went_back(from, to)
     for _, name in ipairs({ "gets", "hits", "requests", "flushes" }) do
         if from[name] and to[name] and to[name] < from[name] then
@@ -362,6 +377,7 @@ function Incidents:add(now)
         self.from = sample
     else
         find_flush(self, last, sample)
+        find_refusals(self, last, sample, now)
         add_moves(self, now)
         if (sample.limit_bytes or math.huge) < (last.limit_bytes or 0) then
             self.cut = { time_s = sample.time_s, was = last.limit_bytes, is = sample.limit_bytes }

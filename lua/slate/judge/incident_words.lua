@@ -35,6 +35,10 @@ local TITLES <const> = {
         return ("the server answered no request for %s%s"):format(units.age(one.stalled_s), when ~= "" and "," .. when
             or "")
     end,
+    connections = function(one, when)
+        return ("the server turned connections away%s%s"):format(when, one.is and one.most
+            and (": %d of %d were open"):format(one.is, one.most) or "")
+    end,
     hits_fell = function(one, when) return fall_of_hits(one.was, one.hits_is or one.is, when) .. by_cut(one) end,
     items_fell = function(one, when)
         return ("items fell%s from %s to %s%s"):format(when, units.count(one.was), units.count(one.is),
@@ -52,6 +56,7 @@ local TODOS <const> = {
     flush = "find the client: slated lists its address (slatectl stats audit), of a UNIX socket only the path; "
         .. "memcached lists none. -F forbids flush_all",
     stall = "look at the machine at that time: swapping, a paused container or virtual machine, a full processor",
+    connections = "start it with a larger -c, or find the clients that keep connections: slatectl conns",
     hits_fell = "see what changed at that time: slatectl audit, deployments, the keys of clients",
     items_fell = "items were deleted, or expired at one time: spread the times to live",
     moved = "nothing, unless hits fell: slatectl undo takes the moves back",
@@ -109,7 +114,7 @@ end
 
 -- By the name of an incident: what happened, in so few words that a time has room behind them.
 local SHORT <const> = { restart = "restarted", flush = "flushed", stall = "stalled", hits_fell = "hits fell",
-    items_fell = "items fell", traffic = "requests fell" }
+    items_fell = "items fell", traffic = "requests fell", connections = "turned away" }
 local SHORT_MOST <const> = 17
 
 --- The same in at most 17 columns, without " ago" where that has no room.
