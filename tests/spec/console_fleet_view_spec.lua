@@ -153,11 +153,12 @@ describe("the order of slatetop's servers", function()
         return table.concat(places, " ")
     end
 
-    it("is worst first: down, bad, odd, evicting", function()
-        local list = { { evictions_per_s = 1 }, { evictions_per_s = 9 }, { is_odd = true, far = 4 },
-            { is_odd = true, far = 9 }, { tone = "bad" }, { is_up = false } }
-        assert.equal("6 5 4 3 2 1", order(list))
-        assert.equal("1 2 3 4 5 6", order(list, { is_ascending = true }))
+    it("is worst first: down, bad, odd, warned, noted, evicting", function()
+        local list = { { evictions_per_s = 1 }, { evictions_per_s = 9 }, { tone = "note" }, { tone = "warn" },
+            { tone = "warn", is_odd = true, far = 4 }, { tone = "warn", is_odd = true, far = 9 },
+            { tone = "bad", evictions_per_s = 0 }, { is_up = false } }
+        assert.equal("8 7 6 5 4 3 2 1", order(list))
+        assert.equal("1 2 3 4 5 6 7 8", order(list, { is_ascending = true }))
     end)
 
     it("follows a column, the unknown last in either direction", function()
@@ -222,6 +223,24 @@ describe("the order of slatetop's servers", function()
         local text = drawn(frame, nil, 200, 24)
         screens.shows(text, "odd: few hits  hits 70 points below the middle; no faults", "starves 1")
         assert.truthy(text:find("\n●[> ] 7 .*odd: few hits"), text)
+    end)
+
+    it("has few hits as its state with fewer than four servers, too, above those that are ok", function()
+        local of, calm = screens.look("memcached-1.6.18", 20), screens.look("memcached-1.6.18", 20)
+        local function only(one, name)
+            one.cached = {}
+            local list = question.findings(one)
+            for i = #list, 1, -1 do
+                if list[i].label ~= name then
+                    table.remove(list, i)
+                end
+            end
+        end
+        of.observer.lately = function() return { hit_ratio = 0.025, reads = 9000, for_s = 10 } end
+        only(of, "hits")
+        only(calm, "")
+        local text = drawn(frame_of({ calm, of }))
+        assert.truthy(text:find("\n·> cache7:11211 [^\n]* few hits\n   cache7:11211 [^\n]* ok\n"), text)
     end)
 
     it("compares no server before its fifth minute, and no age where nothing is evicted", function()

@@ -161,8 +161,7 @@ function CHECKS.hits(about, add)
     if (lately.hit_ratio or 1) < limits.hits_least_ratio and (lately.reads or 0) >= limits.hits_reads_least then
         add("note", ("only %s of the reads find their item%s"):format(units.percent(lately.hit_ratio),
             lately.for_s < limits.hits_short_s and (", judged by %s of traffic"):format(units.age(lately.for_s)) or ""),
-            against_few_hits(about), "hit_ratio", nil, nil,
-            ("few hits, %s%%"):format(units.share(lately.hit_ratio)))
+            against_few_hits(about), "hit_ratio")
     end
 end
 
@@ -200,9 +199,9 @@ local ORDER <const> = { { "automove_failed", "automove failed" }, { "restart" },
     { "traffic" }, { "items_fell" }, { "hits_fell" }, { "out_of_memory", "out of memory" },
     { "held", "above its limit" }, { "process", "memory pressure" }, { "connections", "connections full" },
     { "storage_reads", "flash reads fail" }, { "storage_queue", "flash is slow" }, { "starving", "starves" },
-    { "no_relief", "short lives" }, { "measuring", "measuring" }, { "idle_pages", "idle pages" },
-    { "storage_pages", "flash is full" }, { "storage_idle", "flash unused" }, { "moves", "page moves" },
-    { "expired", "expired items" }, { "hits" }, { "memory", "memory is short" }, { "policy", "a better policy" },
+    { "hits", "few hits" }, { "no_relief", "short lives" }, { "measuring", "measuring" },
+    { "idle_pages", "idle pages" }, { "storage_pages", "flash is full" }, { "storage_idle", "flash unused" }, { "moves", "page moves" },
+    { "expired", "expired items" }, { "memory", "memory is short" }, { "policy", "a better policy" },
     { "waste", "wastes memory" }, { "geometry", "better sizes" }, { "storage_holes", "holes on flash" },
     { "storage_unread", "flash drops items" }, { "young", "filling" }, { "log", "log loses events" },
     { "version", "faulty version" } }
