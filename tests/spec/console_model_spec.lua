@@ -164,9 +164,9 @@ describe("a model", function()
         local texts = {}
         for i, event in ipairs(one.events) do texts[i] = event.kind == "setting" and event.text or nil end
         assert.same({ nil, "verbosity 0 → 1, by eve@host", "verbosity 1 → 2, by eve@host",
-            "lru hot age factor 0.20 → 0.50", "flush_all now, by 10.0.0.7:4711",
+            "lru hot age factor 0.20 → 0.50",
             "moves 2 pages from class 4 to 12, by 10.0.0.7:4711", "policy of class 5 lru → fifo, by 10.0.0.7:4711",
-            "lru temp_ttl off → 30 s, by 10.0.0.7:4711" }, texts)
+            "lru temp_ttl off → 30 s, by 10.0.0.7:4711", "flush_all now, by 10.0.0.7:4711" }, texts)
         assert.equal("hot_max_factor 0.50", asked[3])
         one.changing = "moved 0 of 1 page" -- by slatetop itself
         take(one, 1005, "slated-0.1", "second", function(now)
@@ -178,6 +178,25 @@ describe("a model", function()
             now.settings = setmetatable({ verbosity = 1 }, { __index = one.now.settings })
         end)
         assert.equal(#texts, #one.events)
+    end)
+
+    it("names the author of a flush in the event of the incident, which comes with its record or before", function()
+        for _, later in ipairs({ 0, 1 }) do
+            local one = screens.model("slated-0.1")
+            for i = 0, 1 do
+                take(one, 1004 + i, "slated-0.1", "second", function(now)
+                    now.settings = one.now.settings
+                    now.changes = i == later and { { who = "10.0.0.7:4711", what = "flush_all", is = "now" } } or nil
+                    now.general.cmd_flush = one.now.general.cmd_flush + (i == 0 and 1 or 0)
+                end)
+            end
+            local texts = {}
+            for _, event in ipairs(one.events) do
+                texts[#texts + 1] = event.text:find("flush_all", 1, true) and event.text or nil
+            end
+            assert.equal(1, #texts, table.concat(texts, "; "))
+            assert.matches("^10%.0%.0%.7:4711 sent flush_all: ", texts[1])
+        end
     end)
 
     it("wants the settings at once when the limit is another one, and after a flush", function()

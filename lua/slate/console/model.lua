@@ -2,9 +2,8 @@
 --- The data about one server: the last two snapshots, rates between them, history, events, the state of the link, and
 --- the judgement. Only the model computes rates, from two snapshots and the steady time between them.
 local answers = require "slate.console.answers"
-local automove = require "slate.facts.automove"
+local change_events = require "slate.console.change_events"
 local history = require "slate.console.history"
-local setting_changes = require "slate.facts.changes"
 local snapshot = require "slate.facts.snapshot"
 
 local M = {}
@@ -15,8 +14,7 @@ M.RESET = -1
 M.SAMPLES = 416
 
 local SAMPLES_MOST <const>, LONGEST_WINDOW_S <const> = 1024, 100 -- the first: 100 s of the shortest interval
-local OWN_S <const> = 5 -- a change from here is read back at once
-local EVENTS_MOST <const>, NOTE_BYTES <const>, NEWS_MOST <const> = 256, 170, 4
+local EVENTS_MOST <const>, NEWS_MOST <const> = 256, 4
 
 --- Figures of the server as a whole: { name (in JSON), label (on the screen), unit ("per_s", "bytes_per_s", "ratio",
 -- "ms", "count"; ratios are from 0 to 1), meaning (a sentence), sources }. sources: the counters whose increase a
@@ -287,84 +285,6 @@ function Model:copy_events(from, until_s)
     end
 end
 
-local function pages_of(classes, id)
-    return classes[id] and classes[id].total_pages or 0
-end
-
--- "class 4: 120 → 118, class 12: 31 → 33 pages" for the classes whose page count changed, and whether one lost pages;
--- nil when none did.
-local function page_changes(before, now)
-    local changes, ids, bytes, has_loss = {}, {}, 0, false
-    for id, class in pairs(now) do
-        ids[#ids + 1] = (class.total_pages or 0) ~= pages_of(before, id) and id or nil
-    end
-    for id in pairs(before) do
-        ids[#ids + 1] = not now[id] and pages_of(before, id) ~= 0 and id or nil
-    end
-    table.sort(ids)
-    for _, id in ipairs(ids) do
-        has_loss = has_loss or pages_of(now, id) < pages_of(before, id)
-        if bytes < NOTE_BYTES then
-            local text = ("class %d: %d → %d"):format(id, pages_of(before, id), pages_of(now, id))
-            bytes = bytes + #text + 2
-            changes[#changes + 1] = bytes < NOTE_BYTES and text or "…"
-        end
-    end
-    return changes[1] and table.concat(changes, ", ") .. " pages", has_loss
-end
-
--- True if slatetop itself changes the setting now, or did just now, which an event says.
-local function is_own(model, label, wall_s)
-    if model.changing and model.changing:find(label, 1, true) then
-        return true
-    end
-    for i = #model.events, 1, -1 do
-        local event = model.events[i]
-        if event.wall_s < wall_s - OWN_S then
-            return false
-        elseif event.kind == "you" and event.text:find(label, 1, true) then
-            return true
-        end
-    end
-    return false
-end
-
--- The changes that others made: those that the server recorded, and other settings that differ.
-local function changes_seen(model)
-    local list, who, is_known = {}, {}, {}
-    for _, one in ipairs(setting_changes.of_recorded(model.now.changes or {})) do
-        who[one.name], is_known[one.name] = one.who, not one.is_part
-        list[#list + 1] = not one.is_part and one or nil
-    end
-    for _, one in ipairs(setting_changes.of_settings(model.before.settings or {}, model.now.settings or {})) do
-        one.who = who[one.name]
-        list[#list + 1] = not is_known[one.name] and one or nil
-    end
-    return list
-end
-
-local function note_settings(model, wall_s)
-    for _, one in ipairs(changes_seen(model)) do
-        if not (one.is_move and model.changing) and not is_own(model, one.label, wall_s) then
-            local who = model.author_of and model.author_of(one.name, one.is) or one.who
-            model:note("setting", wall_s, one.text .. (who and ", by " .. who or ""))
-        end
-    end
-end
-
-local function note_changes(model, wall_s)
-    local mode = (model.now.settings or {}).slab_automove
-    local pages, has_loss = page_changes(model.classes_before, model.classes)
-    if pages then
-        model:note("pages", wall_s, pages)
-        model.events[#model.events].is_by_command = has_loss and not model.changing
-            and not (mode and automove.name_of(mode) ~= "off")
-    end
-    note_settings(model, wall_s)
-    local before, now = model.before.general, model.now.general
-    model.was_changed = before.limit_maxbytes ~= now.limit_maxbytes or before.cmd_flush ~= now.cmd_flush
-end
-
 --- Sets the state of the link; a note says why it is down. Writes an event when a working link breaks or comes back.
 function Model:set_link(state, note, wall_s)
     if state == "down" and self.link == "up" then
@@ -442,7 +362,7 @@ local function take_rates(model, span_s, wall_s)
             model:note("server", wall_s, 'the counters went back: someone sent "stats reset"')
         end
         if model.is_base then
-            note_changes(model, wall_s)
+            change_events.note(model, wall_s)
         end
     end
 end
@@ -472,6 +392,7 @@ function Model:take(now, about)
     if self.is_timed and not about.is_unjudged then
         judge(self, about.wall_s, about.is_unplanned)
     end
+    change_events.note_flush(self, about.wall_s)
     record_sample(self)
 end
 

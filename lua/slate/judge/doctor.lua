@@ -200,11 +200,11 @@ local ORDER <const> = { { "automove_failed", "automove failed" }, { "restart" },
     { "held", "above its limit" }, { "process", "memory pressure" }, { "connections", "connections full" },
     { "storage_reads", "flash reads fail" }, { "storage_queue", "flash is slow" }, { "starving", "starves" },
     { "hits", "few hits" }, { "no_relief", "short lives" }, { "measuring", "measuring" },
-    { "idle_pages", "idle pages" }, { "storage_pages", "flash is full" }, { "storage_idle", "flash unused" }, { "moves", "page moves" },
-    { "expired", "expired items" }, { "memory", "memory is short" }, { "policy", "a better policy" },
-    { "waste", "wastes memory" }, { "geometry", "better sizes" }, { "storage_holes", "holes on flash" },
-    { "storage_unread", "flash drops items" }, { "young", "filling" }, { "log", "log loses events" },
-    { "version", "faulty version" } }
+    { "idle_pages", "idle pages" }, { "storage_pages", "flash is full" }, { "storage_idle", "flash unused" },
+    { "moves", "page moves" }, { "expired", "expired items" }, { "memory", "memory is short" },
+    { "policy", "a better policy" }, { "waste", "wastes memory" }, { "geometry", "better sizes" },
+    { "storage_holes", "holes on flash" }, { "storage_unread", "flash drops items" }, { "young", "filling" },
+    { "log", "log loses events" }, { "version", "faulty version" } }
 
 for name, check in pairs(require "slate.judge.checks") do
     CHECKS[name] = check
