@@ -268,6 +268,27 @@ describe("slatetop's app", function()
         assert_shows("PAUSED " .. os.date("%H:%M:%S", 1002))
     end)
 
+    it("goes by braces through the events of all servers that Events lists, and opens the server of each", function()
+        open("a b")
+        for i, session in ipairs(app.fleet.sessions) do
+            for second = 1003, 1050 do
+                session.tape:add(session.model.now, { at_s = second - 990, wall_s = second })
+            end
+            session.model:note("alarm", 1000 + 10 * i, "event of " .. session.address)
+            session.model:note("alarm", 1000 + 30 + i, "later event of " .. session.address)
+        end
+        app:step(60.1, 1050)
+        press("8")
+        for _, step in ipairs({ { "{", 1032, "b" }, { "{", 1031, "a" }, { "{", 1020, "b" }, { "{", 1010, "a" },
+            { "}", 1020, "b" } }) do
+            press(step[1])
+            assert.same({ step[2], step[3] .. ":11211" }, { app.timeline.wall_s, app.open.address })
+            assert.truthy(screens.row(app.grid, 3):find(os.date("%H:%M:%S", step[2]), 1, true), screen())
+        end
+        press("1", "}") -- where the events of one server are
+        assert.same({ 1032, "b:11211" }, { app.timeline.wall_s, app.open.address })
+    end)
+
     it("sends a reviewed change by a capital S alone", function()
         open("a")
         press("t", "enter", "enter", "s")
@@ -398,11 +419,12 @@ describe("slatetop's app", function()
         open("a")
         press("D")
         assert_shows("marked: d shows what changes")
+        environment.PWD = "/home/me"
         press("R")
-        assert_shows("R again: yes")
+        assert.truthy(screen():find("record to /home/me/slatetop%-a%-11211%-%d+%-%d+%.jsonl, .*R again: yes"), screen())
         assert.is_nil(app.open.record)
         press("R")
-        assert.truthy(app.open.record_name:find("^slatetop%-a%-11211%-%d+%-%d+%.jsonl$"), app.open.record_name)
+        assert.truthy(app.open.record_name:find("^/home/me/slatetop%-a%-11211%-%d+%-%d+%.jsonl$"), app.open.record_name)
         assert_shows("rec")
         press("R")
         assert.is_nil(app.open.record)

@@ -195,31 +195,40 @@ describe("a timeline", function()
         end
     end)
 
+    local function to_stop(line, past, of, direction)
+        line:hold(past)
+        local stop_s = timeline.stop(past, of.events, line:from_s(past:wall_s(past.last)), direction)
+        if stop_s then
+            line:seek_event(past, stop_s)
+        end
+        return stop_s ~= nil
+    end
+
     it("stops at events", function()
         local line = timeline.new()
         live:note("you", 1040, "one")
         live:note("you", 1090, "two")
         for _, step in ipairs({ { -1, 91 }, { -1, 41 }, { -1 }, { 1, 91 } }) do
-            assert.equal(step[2] ~= nil, line:to_event(made, live, step[1]))
+            assert.equal(step[2] ~= nil, to_stop(line, made, live, step[1]))
             assert.equal(step[2] or 41, line.index)
             assert.equal(line.index == 41 and 1 or 2, line:model(made, live, 80).events_total)
         end
     end)
 
-    it("stops at the beginning of a move by a command, at no move of automove and no state that comes back", function()
+    it("stops at the beginning of a move by a command, not at those of automove, states and recordings", function()
         local other, line = model.new("x"), timeline.new()
         line:hold(made)
         for _, event in ipairs({ { "pages", 1005, true }, { "pages", 1008, true }, { "pages", 1020 }, { "you", 1030 },
             { "pages", 1031, true }, { "pages", 1050, true }, { "alarm", 1060 }, { "pages", 1061, true },
-            { "state", 1080 } }) do
+            { "state", 1080 }, { "record", 1090 } }) do
             other:note(event[1], event[2], "x")
             other.events[#other.events].is_by_command = event[3]
         end
         for _, index in ipairs({ 62, 61, 51, 31, 6 }) do
-            assert.is_true(line:to_event(made, other, -1))
+            assert.is_true(to_stop(line, made, other, -1))
             assert.equal(index, line.index)
         end
-        assert.is_false(line:to_event(made, other, -1))
+        assert.is_false(to_stop(line, made, other, -1))
     end)
 
     it("stops at incidents, which are events", function()
@@ -237,8 +246,8 @@ describe("a timeline", function()
         assert.equal(2, other.events_total)
         assert.equal("a client sent flush_all: 5000 items were in the cache", other.events[1].text)
         assert.equal("the server restarted and lost 5000 items", other.events[2].text)
-        assert.is_true(line:to_event(past, other, -1) and line.index == 81)
-        assert.is_true(line:to_event(past, other, -1) and line.index == 51)
+        assert.is_true(to_stop(line, past, other, -1) and line.index == 81)
+        assert.is_true(to_stop(line, past, other, -1) and line.index == 51)
     end)
 
     it("plays at the pace of the samples", function()

@@ -1,5 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The actions of the console about time: pause, the cursor in the past, the mark, and recordings.
+local sending = require "slate.console.sending"
+local timeline = require "slate.console.timeline"
+
 local M = {}
 
 local CONFIRM_S <const> = 8 -- so long the same key confirms a recording
@@ -16,16 +19,23 @@ local function mark_moment(app, now_s)
     app:report("marked: d shows what changes from here on", now_s)
 end
 
+local function new_path(app, session)
+    local folder = app.core.files.environment "PWD"
+    local name = ("slatetop-%s-%s.jsonl"):format(session.address:sub(1, NAME_BYTES),
+        os.date("%Y%m%d-%H%M%S", app.wall_s // 1)):gsub("[/:%[%]]", "-")
+    return (folder and folder:gsub("/?$", "/", 1) or "") .. name
+end
+
 -- Starts or ends a recording. A recording may fill a disk, so its start needs the same key once more while the question
--- is on the screen. Its name: "slatetop-cache7-11211-20261121-140231.jsonl", in the folder of slatetop's start.
+-- is on the screen, which names it: "slatetop-cache7-11211-20261121-140231.jsonl", in the folder of slatetop's start.
 local function toggle_recording(app, now_s)
     local session = app.open
     if not session or app.replay then
         app:report("there is no server to record", now_s)
         return
     elseif not session.record and now_s >= (app.record_until_s or 0) then
-        app.record_until_s = now_s + CONFIRM_S
-        app:report("record to a file in this folder, at most some 4 MB an hour? R again: yes", now_s)
+        app.record_until_s, app.record_path = now_s + CONFIRM_S, new_path(app, session)
+        app:report(("record to %s, at most some 4 MB an hour? R again: yes"):format(app.record_path), now_s)
         return
     end
     app.record_until_s = nil
@@ -34,23 +44,21 @@ local function toggle_recording(app, now_s)
         session:record_end()
         text = "recording ended: " .. session.record_name
     else
-        local path = ("slatetop-%s-%s.jsonl"):format(session.address:sub(1, NAME_BYTES),
-            os.date("%Y%m%d-%H%M%S", app.wall_s // 1)):gsub("[/:%[%]]", "-")
-        local ok, problem = session:record_to(path)
-        text = ok and ("recording to %s; R ends it"):format(path) or problem
+        local ok, problem = session:record_to(app.record_path)
+        text = ok and ("recording to %s; R ends it"):format(app.record_path) or problem
     end
-    session.model:note("you", app.wall_s, text)
+    session.model:note("record", app.wall_s, text)
     app:report(text, now_s)
 end
 
 local function toggle_pause(app, now_s)
-    local timeline = app.timeline
+    local line = app.timeline
     if app.replay then
-        timeline.plays, timeline.due_s = not timeline.plays, now_s
-    elseif timeline.is_past then
-        timeline:go_live()
+        line.plays, line.due_s = not line.plays, now_s
+    elseif line.is_past then
+        line:go_live()
     else
-        timeline:hold(app.open.tape)
+        line:hold(app.open.tape)
     end
 end
 
@@ -65,11 +73,32 @@ local function seek_by(seconds)
     end
 end
 
+-- The sessions whose events are stops: on the screen with the events of all servers, all; else the open one.
+local function sessions_with_stops(app)
+    return app:shows_all() and app.fleet.sessions or { app.open }
+end
+
+-- Goes to the next stop. In the events of all servers its server becomes the open one, as with Enter.
 local function to_event(direction)
     return function(app, now_s)
-        if not app.timeline:to_event(app.open.tape, app:live(), direction) then
-            app:report("there is no event there", now_s)
+        local line, from_s, stop_s, place = app.timeline, app.timeline:from_s(app.wall_s), nil, nil
+        for i, session in ipairs(sessions_with_stops(app)) do
+            local one_s = timeline.stop(session.tape, session.model.events, from_s, direction)
+            if one_s and not (stop_s and one_s * direction >= stop_s * direction) then
+                stop_s, place = one_s, i
+            end
         end
+        if not stop_s then
+            if app.open then
+                line:hold(app.open.tape)
+            end
+            app:report("there is no event there", now_s)
+            return
+        elseif app:shows_all() then
+            sending.choose_server(app, place)
+            app.ui.fleet.cursor, app.ui.events.event = place, nil
+        end
+        line:seek_event(app.open.tape, stop_s)
     end
 end
 
@@ -80,7 +109,7 @@ end
 -- Commands that need a past.
 local OF_TIME <const> = {
     pause = toggle_pause, time_back = step_by(-1), time_on = step_by(1), minute_back = seek_by(-60),
-    minute_on = seek_by(60), event_before = to_event(-1), event_after = to_event(1),
+    minute_on = seek_by(60),
     first_sample = seek_to(-math.huge), last_sample = seek_to(math.huge),
     live = function(app)
         if app.replay then
@@ -90,7 +119,8 @@ local OF_TIME <const> = {
         end
     end,
 }
-local OTHERS <const> = { mark_moment = mark_moment, record = toggle_recording }
+local OTHERS <const> = { mark_moment = mark_moment, record = toggle_recording, event_before = to_event(-1),
+    event_after = to_event(1) }
 
 --- Obeys a command about time, marks or recordings; false for any other command.
 function M.command(app, command, now_s)

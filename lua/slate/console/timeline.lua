@@ -15,6 +15,7 @@ M.LEAST, M.MOST = 110, 400
 
 local JUDGED <const>, EVERY <const>, KEPT_EVERY <const> = 20, 5, 10
 local ONE_MOVE_S <const> = 10 -- pages that move within so many seconds are moved by one command
+local NO_STOPS <const> = { state = true, record = true } -- kinds of events
 local PAUSE_MOST_S <const>, PAUSE_LEAST_S <const>, END_PAUSE_S <const> = 5, 0.001, 1
 
 local Timeline = {}
@@ -82,13 +83,13 @@ function Timeline.span(_, tape)
 end
 
 -- Whether an event is a stop: what an operator looks for, and not the state that ends or comes back (of
--- slate.console.alarms). Of changes of pages only a move by a command is one, where it begins: a command moves pages
--- for seconds, and an automove at any time. A command from here is an event of its own.
+-- slate.console.alarms), nor a recording. Of changes of pages only a move by a command is one, where it begins: a
+-- command moves pages for seconds, and an automove at any time. A command from here is an event of its own.
 local function is_stop(events, i)
     local event, before = events[i], events[i - 1]
     local goes_on = before and (before.kind == "pages" or before.kind == "you")
         and event.wall_s - before.wall_s <= ONE_MOVE_S
-    return event.kind ~= "state" and (event.kind ~= "pages" or event.is_by_command and not goes_on)
+    return not NO_STOPS[event.kind] and (event.kind ~= "pages" or event.is_by_command and not goes_on)
 end
 
 --- Moves to the moment of an event: to the sample that showed it, the last one within its second.
@@ -96,22 +97,23 @@ function Timeline:seek_event(tape, wall_s)
     self:seek(tape, wall_s // 1 + 0.999)
 end
 
---- Moves to the next (1) or previous (-1) stop among the events of the past; false when there is none.
-function Timeline:to_event(tape, live, direction)
-    self:hold(tape)
-    local here_s, first_s, found_s = (self.wall_s or 0) // 1, tape:wall_s(tape.first) // 1, nil
-    for i, event in ipairs(live.events) do
-        local ahead_s = (event.wall_s // 1 - here_s) * direction
-        if ahead_s > 0 and event.wall_s >= first_s and is_stop(live.events, i)
-            and (not found_s or ahead_s <= (found_s - here_s) * direction) then
+--- The time of day from which the next stop is sought: of the moment shown, or now_s when it is live.
+function Timeline:from_s(now_s)
+    return (self.is_past and (self.sought_s or self.wall_s) or now_s) // 1
+end
+
+--- The second of the next (1) or previous (-1) stop from a second of the day, among the events of a past that `passes`
+--- lets through (default: all); nil: there is none.
+function M.stop(tape, events, from_s, direction, passes)
+    local first_s, found_s = tape:wall_s(tape.first), nil
+    for i, event in ipairs(first_s and events or {}) do
+        local ahead_s = (event.wall_s // 1 - from_s) * direction
+        if ahead_s > 0 and event.wall_s >= first_s // 1 and not (found_s and ahead_s > (found_s - from_s) * direction)
+            and is_stop(events, i) and (not passes or passes(event)) then
             found_s = event.wall_s // 1
         end
     end
-    if not found_s or not self.is_past then
-        return false
-    end
-    self:seek_event(tape, found_s)
-    return true
+    return found_s
 end
 
 --- Plays the samples that are due. True when it moved.
