@@ -159,6 +159,8 @@ describe("the order of slatetop's servers", function()
             { tone = "bad", evictions_per_s = 0 }, { is_up = false } }
         assert.equal("8 7 6 5 4 3 2 1", order(list))
         assert.equal("1 2 3 4 5 6 7 8", order(list, { is_ascending = true }))
+        assert.equal("1 2 3", order({ { evictions_per_s = 40 }, { evictions_per_s = 60 }, { evictions_per_s = 50 } }),
+            "rows that evict about alike keep their places")
     end)
 
     it("follows a column, the unknown last in either direction", function()

@@ -71,6 +71,11 @@ end
 
 -- ---- order ----
 
+-- The figure to a power of two: rows whose figures vary a little keep their places.
+local function magnitude_of(value)
+    return math.floor(math.log(1 + math.max(value or 0, 0), 2))
+end
+
 -- Whether row a comes before row b; nil: they are equal. Of equal tones, outliers come first.
 local function by_worst(a, b)
     local x, y = health.rank(a.tone), health.rank(b.tone)
@@ -82,7 +87,7 @@ local function by_worst(a, b)
         return a.is_odd
     end
     local field = a.is_odd and "far" or "evictions_per_s"
-    local left, right = math.max(a[field] or 0, 0), math.max(b[field] or 0, 0)
+    local left, right = magnitude_of(a[field]), magnitude_of(b[field])
     if left ~= right then
         return left > right
     end
