@@ -93,6 +93,28 @@ describe("slatetop's app", function()
         assert.is_true(app.is_done)
     end)
 
+    it("leaves a list or an explanation by a key of a view, but no review", function()
+        open("cache7")
+        for _, key in ipairs({ "f1", "?", "x", "t" }) do
+            press("1", key, "2")
+            assert_shows("[2 Classes]")
+            assert.is_nil(screen():find("┌─", 1, true))
+        end
+        press("t", "enter", "f1", "3")
+        assert_shows("keys: Up and Down")
+        press("escape", "3") -- types a digit into the review
+        assert_shows("Esc cancels")
+        press("escape")
+        assert_shows("[2 Classes]")
+    end)
+
+    it("says where a key of another view went that the palette found", function()
+        open("cache7")
+        press(":", "c", "o", "l", "u", "m", "n", "s", "enter")
+        assert_shows("[2 Classes]")
+        assert_shows("c: choose the columns and their order")
+    end)
+
     it("connects at once by a key, which the line on the lost link names", function()
         open("a")
         app.open.model:set_link("down", "cannot connect: refused", 1002)

@@ -3,7 +3,7 @@
 local keys = require "slate.console.keys"
 
 local SCOPES <const> = { "overview", "classes", "events", "fleet", "diff", "tune", "class", "pages", "sizes", "curves",
-    "hotkeys", "latency", "review", "filter", "help", "columns", "explain", "value", "why", "palette" }
+    "hotkeys", "latency", "review", "filter", "help", "columns", "explain", "value", "why", "palette", "picker" }
 
 describe("keys", function()
     it("mean one thing in one place", function()
@@ -41,6 +41,19 @@ describe("keys", function()
         for _, scope in ipairs(SCOPES) do
             assert.not_equal("send", keys.command("enter", scope))
         end
+    end)
+
+    it("that change a server are in no key bar while nothing can be sent", function()
+        local function has_move(...)
+            for _, row in ipairs(keys.bar(...)) do
+                if row.command == "move_pages" then
+                    return true
+                end
+            end
+            return false
+        end
+        assert.same({ true, false, false },
+            { has_move("overview", false, nil), has_move("overview", false, "READ-ONLY"), has_move("overview", true, nil) })
     end)
 
     it("always give a way out", function()

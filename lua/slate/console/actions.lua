@@ -200,6 +200,13 @@ local function overlay_of(ui, scope)
     return view_list.is_open(ui, scope) and scope or nil
 end
 
+-- The command of a key that opens a view over overlays without a change, which it closes; else nil.
+local function view_behind(ui, overlay, command, key)
+    local of_view = not command and overlay ~= "review" and not LINES[overlay] and not view_list.is_open(ui, "review")
+        and not (overlay == "help" and ui.help.is_searched) and keys.command(key, view_list.current(ui).scope)
+    return of_view and of_view:find("^view_") and of_view or nil
+end
+
 --- Acts on a key.
 function M.key(app, key, now_s)
     local ui = app.ui
@@ -210,7 +217,11 @@ function M.key(app, key, now_s)
     if app:is_past() and scope == view_list.current(ui).scope then
         command = keys.command(key, "past") or command
     end
-    if overlay == "review" and command == "send" then
+    local of_view = overlay and view_behind(ui, overlay, command, key)
+    if of_view then
+        ui[overlay].is_open = false
+        run_command(app, of_view, now_s)
+    elseif overlay == "review" and command == "send" then
         sending.send(app, now_s)
     elseif overlay == "review" and command == "help" then
         ACTIONS.help(app)

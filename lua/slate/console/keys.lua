@@ -87,6 +87,7 @@ row("filter", "overview classes", "f4 \\ /", "Filter", "show some classes: ev>0 
 row("open_class", "overview classes pages curves", "enter", "Class", "all figures of the class under the cursor")
 row("open_class", "classes", "z", nil, "zoom the panel of the class, as Enter; z: back")
 row("zoom", "overview", "z", nil, "zoom the graphs of the worst classes; z: back")
+row("close_zoom", "overview", "escape backspace", nil, "back from the zoomed graphs")
 row("close_class", "class", "escape backspace z", "Back", "back to where it was opened")
 row("next_class", "class", "n", "Next", "the next class")
 row("previous_class", "class", "N", nil, "the class before it")
@@ -185,14 +186,15 @@ function M.command(key, scope)
     return by_scope[scope] and by_scope[scope][key]
 end
 
---- The rows of the key bar in a scope. In the past those of time come first, and none that changes a server is there.
-function M.bar(scope, is_past)
+--- The rows of the key bar in a scope. In the past those of time come first; there, and while nothing can be sent
+--- (is_locked), none that changes a server is in it.
+function M.bar(scope, is_past, is_locked)
     local of_time, others = {}, {}
     for _, one in ipairs(M.rows) do
         local is_here = one.scopes[scope] or is_past and one.scopes.past
         if is_here and is_past and one.past then
             of_time[#of_time + 1] = one
-        elseif is_here and one.bar and not (is_past and one.past == false) then
+        elseif is_here and one.bar and not ((is_past or is_locked) and one.past == false) then
             others[#others + 1] = one
         end
     end

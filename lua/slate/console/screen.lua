@@ -116,7 +116,7 @@ end
 local function bar_of(frame, ui, is_wide)
     local bar, scope = {}, M.scope(ui)
     local is_past = frame.is_past and scope == view_list.current(ui).scope
-    for _, row in ipairs(keys.bar(scope, is_past)) do
+    for _, row in ipairs(keys.bar(scope, is_past, frame.locked)) do
         local key = keys.bar_key(row)
         local label = is_past and not (frame.plays and row.bar) and row.past or row.bar
         local shown = is_wide and keys.names(row) or is_past and ARROWS[key] or keys.label(key)

@@ -118,16 +118,11 @@ local function search(frame, ui, command, key)
     end
 end
 
---- Drawing stops scrolling at the last line. A key that opens a view closes the list, unless it is that of a review.
+--- Drawing stops scrolling at the last line.
 function M.command(frame, ui, command, key)
     local at = ui.help
     if at.is_searched then
         return search(frame, ui, command, key)
-    end
-    local of_view = not command and keys.command(key, view_list.current(ui).scope)
-    if of_view and of_view:find("^view_") and not view_list.is_open(ui, "review") then
-        at.is_open = false
-        return { kind = "command", command = of_view }
     end
     if not command then
         return { kind = "say", text = ("%s waits until this list is closed: Esc closes it"):format(keys.label(key)) }
