@@ -216,7 +216,7 @@ describe("the order of slatetop's servers", function()
     it("say in STATE how an outlier is odd, unless it has a worse state, and mark its row", function()
         local list = rows_of({ {}, {}, {}, {}, {}, {}, {}, {} })
         for i, row in ipairs(list) do
-            row.hit_ratio, row.model, row.words = i > 6 and 0.2 or 0.9, { link = "up" }, "no faults"
+            row.hit_ratio, row.model, row.words = i > 6 and 0.2 or 0.9, { link = "up", events = {} }, "no faults"
             row.hits, row.evictions, row.state = { n = 0 }, { n = 0 }, i == 8 and "starves 1" or "ok"
             row.tone = i == 8 and "bad" or "good"
         end

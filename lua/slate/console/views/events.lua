@@ -97,7 +97,7 @@ local function draw_event(event, name, width, grid, y, area)
     grid:text_fit(y, x, area.x + area.width - x, style, event.text)
 end
 
---- Draws events of the server, newest first, from the top-th on: a part of several views.
+--- Draws events of the server, newest first, from the top-th on: a part of several views. frame: only its model.
 function M.draw_list(frame, grid, area, top)
     local events = frame.model.events
     if #events == 0 then

@@ -2,6 +2,7 @@
 --- Fleet: one row a server, worst first, including dead ones; below them the pool as a whole, and the oddities of the
 -- server under the cursor.
 local cells = require "slate.console.cells"
+local events = require "slate.console.views.events"
 local figure = require "slate.console.figure"
 local fleet_table = require "slate.console.draw.fleet_table"
 local keys = require "slate.console.keys"
@@ -17,6 +18,7 @@ local M = {
         "hit_ratio", "evictions", "fleet.age", "connections", "reply_ms", "rates", "fleet.proxy" },
 }
 
+local EVENTS_LEAST <const> = 5 -- rows that the servers leave, from which on events of one stand there
 local POOL_ROWS <const>, SAID_ROWS_MOST <const>, SCREEN_ROWS <const>, FOOT_FROM_HEIGHT <const> = 4, 3, 15, 12
 
 --- The view's part of ui: of slate.console.draw.fleet_table.
@@ -91,8 +93,15 @@ function M.draw(frame, ui, grid, area)
     local has_foot = area.height >= FOOT_FROM_HEIGHT
     local said = math.min(cells.rows_of(text, area.width), SAID_ROWS_MOST)
     local foot = has_foot and POOL_ROWS - 1 + said or 1
-    fleet_table.draw(rows, ui.fleet, frame.now_s, grid, cells.area(area.y, area.x, area.height - foot, area.width))
+    local room = area.height - foot - 1 - #rows
+    local spare = room >= EVENTS_LEAST and room - 1 or 0
     local y = area.y + area.height - foot
+    fleet_table.draw(rows, ui.fleet, frame.now_s, grid, cells.area(area.y, area.x, y - area.y - spare, area.width))
+    if spare > 0 then
+        local row = rows[fleet_table.row_at(rows, ui.fleet)]
+        grid:rule(y - spare, area.x, area.width, "events of " .. row.name)
+        events.draw_list(row, grid, cells.area(y - spare + 1, area.x, spare - 1, area.width), 1)
+    end
     if not has_foot and marked.count(ui) > 0 then
         draw_hint(frame, ui, grid, y, area.width)
         return
