@@ -157,7 +157,9 @@ describe("the overview", function()
         screen.draw(screens.frame(down), view_list.ui(), grid)
         local _, count = screens.text(grid):gsub("cannot connect", "")
         assert.equal(1, count)
-        screens.shows(screens.text(grid), "is it the right port? start with slatetop HOST:PORT")
+        screens.shows(screens.text(grid), "cannot connect: press C",
+            "Is it the right port? Start with slatetop HOST:PORT")
+        assert.is_false(shows(screens.text(grid), "─ rates")) -- nor headings of nothing
         assert.is_false(shows(screens.text(grid), "does not report its classes")) -- nothing is known of it
     end)
 

@@ -118,7 +118,7 @@ describe("the map of pages", function()
         shows(drawn(frame), "pages of classes need --store=slab; this server has heap")
         frame.model.now.store = "blocks"
         shows(drawn(frame), "EXACT")
-        shows(drawn(screens.frame(model.new("cache7"))), "waiting for the server")
+        shows(drawn(screens.frame(model.new("cache7"))), "nothing is known about the server yet")
         assert.is_nil(view.command(screens.frame(model.new("cache7")), new_ui(), "move_pages"))
     end)
 end)

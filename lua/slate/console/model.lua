@@ -415,7 +415,8 @@ end
 
 --- The text in place of a table without rows.
 function Model:no_classes()
-    return self.observer and self.observer.reports_classes and "no class has pages yet"
+    return not self.now and "nothing is known about the server yet"
+        or self.observer and self.observer.reports_classes and "no class has pages yet"
         or "this server does not report its classes"
 end
 

@@ -301,11 +301,11 @@ end
 function M.draw(model, ui, grid, area)
     local rows, layout = M.rows(model, ui), lay_out(model, ui, area.width)
     draw_heads(ui, grid, area, layout)
-    if not model.now or area.height < 2 then
+    if area.height < 2 then
         return
     end
     local room = area.height - 1
-    local has_totals = room >= 4
+    local has_totals = room >= 4 and model.now ~= nil
     local visible, cursor = has_totals and room - 1 or room, M.cursor_row(model, rows, ui)
     ui.cursor = rows[cursor] and rows[cursor].id
     ui.top = keys.top(ui.top, cursor, visible, #rows)

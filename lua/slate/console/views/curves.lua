@@ -231,8 +231,10 @@ local function draw_classes(frame, at, grid, area, words, style)
     local worths = question.worth(frame.model)
     if #worths == 0 then
         words, style = "no class has enough sampled reads yet", cells.DIM
+        area = cells.area(area.y, area.x, math.min(area.height, 1 + cells.rows_of(words, area.width)), area.width)
     end
-    local foot = math.min(cells.rows_of(words, area.width), WORDS_MOST, math.max(area.height - 2, 0))
+    local foot_most = math.max(area.height - (worths[1] and 2 or 1), 0)
+    local foot = math.min(cells.rows_of(words, area.width), WORDS_MOST, foot_most)
     local rows, cursor, has_policy = area.height - 1 - foot, place_of(worths, at.cursor), area.width >= POLICY_X
         + POLICY_WIDTH
     grid:head(area.y, area.x, area.width, narrow.fitting(area.width, " ", {

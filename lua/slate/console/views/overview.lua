@@ -33,6 +33,10 @@ local WORST_FROM <const>, WORST_WIDTH <const>, WORST_MOST <const> = 240, 100, 6 
 local GRAPH_LEAST <const> = 5 -- rows of a graph that fills the screen with others
 local GRAPH_ROWS <const>, EVENTS_MOST <const>, CLASSES_ENOUGH <const> = 7, 4, 12
 
+local START <const> = { { "C", "connects now; slatetop tries by itself, too, each 8 s at the latest" },
+    { "q", "leaves. Is it the right port? Start with slatetop HOST:PORT, tls://HOST:PORT or /PATH of a UNIX socket" },
+    { "", "does no server run? slated, or memcached, starts one on port 11211" } }
+
 local M = { name = "Overview", scope = "overview", open = "view_overview", inquiries = { "moves", "memory" },
     shown = { "starving", "lost_by_moves", "slab_automove", "memory.items", "memory.limit", "memory.held",
         "memory.slack", "memory.pages", "memory.pool", "memory.free_chunks", "curr_items", "threads", "memory.hash",
@@ -87,10 +91,6 @@ end
 local function health_lines(frame, is_tall)
     local lines, drawn = health.lines(frame), {}
     local has_fault = lines[1].tone == "bad" or lines[1].tone == "warn"
-    if frame.model.link == "down" and not frame.model.now then
-        lines[1].text = lines[1].text .. "; is it the right port? start with slatetop HOST:PORT; C connects now"
-        lines[1].key = nil
-    end
     local has_keys = not (frame.is_past or frame.is_replay)
     for _, line in ipairs(lines) do
         if is_tall or not has_fault or line.tone ~= "good" or line.key then
@@ -99,6 +99,17 @@ local function health_lines(frame, is_tall)
         end
     end
     return drawn
+end
+
+-- Draws what helps while a server has never answered, of which there is nothing else to show.
+local function draw_start(grid, area)
+    local y, y_end = area.y + 1, area.y + area.height
+    grid:rule(area.y, area.x, area.width, "what helps")
+    for _, line in ipairs(START) do
+        grid:text(y, area.x, cells.STRONG, line[1])
+        y = y + grid:paragraph(cells.area(y, area.x + MARK_WIDTH, y_end - y, area.width - MARK_WIDTH), cells.PLAIN,
+            line[2])
+    end
 end
 
 -- The first lines that fit in so many rows, each whole; the first one in any case. Also their rows.
@@ -170,11 +181,14 @@ local function rates_of(model, lines)
     end
     local names, zeros = {}, {}
     for _, name in ipairs(ALL) do
-        local values, most = model:series(name, HISTORY_MOST), nil
-        for i = 1, values.n do
-            most = values[i] and math.max(most or 0, math.abs(values[i])) or most
+        local most = model:metric(name)
+        if most == 0 then
+            local values = model:series(name, HISTORY_MOST)
+            for i = 1, values.n do
+                most = math.max(most, math.abs(values[i] or 0))
+            end
         end
-        if most == 0 and model:metric(name) == 0 then
+        if most == 0 then
             zeros[#zeros + 1] = METRICS[name].label
         else
             names[#names + 1] = name
@@ -310,10 +324,15 @@ local function draw_sections(frame, ui, grid, area)
     local rates_most = #names + (zeros and cells.rows_of(zeros, area.width) or 0)
     local health_most = is_tall and 9 or area.height >= 20 and 7 or area.height >= 11 and 4 or 3
     local memory_rows, classes = area.height >= 16 and MEMORY_ROWS or 0, #imbalance.rows(model, ui) + 2
-    local others = 1 + rates_most + memory_rows + math.max(classes, CLASSES_LEAST)
-    health_most = is_tall and health_most or math.max(health_most, area.height - others) -- no row is left empty
+    local others = 1 + rates_most + memory_rows + (is_tall and EVENTS_MOST + 1 or 0)
+        + math.max(math.min(classes, is_tall and CLASSES_ENOUGH or classes), CLASSES_LEAST)
+    health_most = math.max(health_most, area.height - others) -- no row is left empty
     local shown, rows = fitting(lines, area.width, health_most - 1)
     draw_health(shown, #lines - #shown, grid, take(1 + rows))
+    if model.link == "down" and not model.now then
+        draw_start(grid, take(left))
+        return
+    end
     local reserved = left - memory_rows >= CLASSES_LEAST + 2 and CLASSES_LEAST or 0
     draw_rates(model, grid, take(math.min(left - memory_rows - reserved, 1 + rates_most)), names, zeros)
     if memory_rows > 0 then
@@ -364,6 +383,8 @@ function M.command(frame, ui, command)
         class_table.edit_filter(ui.classes)
     elseif command == "zoom" then
         ui.overview.is_zoomed = not ui.overview.is_zoomed
+    elseif command == "close_zoom" then
+        ui.overview.is_zoomed = false
     elseif ui.overview.is_zoomed and (by ~= 0 or command == "open_class") then
         return { kind = "say", text = "z goes back to the list of classes, whose rows can be chosen" }
     elseif by ~= 0 then

@@ -9,6 +9,7 @@ local imbalance = require "slate.console.draw.imbalance"
 local keys = require "slate.console.keys"
 local moves = require "slate.console.draw.moves"
 local narrow = require "slate.console.draw.narrow"
+local PAGE_BYTES <const> = require("slate.facts.chunks").PAGE_BYTES
 local page_map = require "slate.console.draw.page_map"
 local page_summary = require "slate.console.page_summary"
 local propose = require "slate.console.propose"
@@ -126,8 +127,17 @@ local function move_words(frame, move)
     return ("m: %s from class %d: %s"):format(units.plural(move.pages, "page"), move.from, expects)
 end
 
+-- How to give back pages over the limit, which memcached keeps; nil: there are none.
+local function over_words(frame)
+    local now, over = frame.model.now, frame.model.observer and frame.model.observer.over
+    return over and over.is_much and not over.is_by_classes and not now.slated
+        and (now.settings or {}).slab_reassign ~= false
+        and ("%s over the limit: f on a class, m on the pool frees them"):format(
+            units.plural(over.over_bytes // PAGE_BYTES, "page")) or nil
+end
+
 -- What m would do with the class under the cursor, or which key comes first; and its style.
-local function next_words(frame, ui)
+local function move_or_key(frame, ui)
     local at, source = ui.pages, ui.classes.source
     local move = at.cursor ~= page_map.POOL and move_of(frame, ui)
     if move then
@@ -140,6 +150,12 @@ local function next_words(frame, ui)
     local summary = page_summary.of(frame.model, source)
     return ("◆ %d of class %d marked (+ -): %s%s items in them; m on the receiver"):format(at.marked, source,
         summary.is_exact and "" or "at least ", figure.count(page_summary.cost(summary, at.marked))), cells.STRONG
+end
+
+local function next_words(frame, ui)
+    local words, style = move_or_key(frame, ui)
+    local over = not (frame.is_past or frame.is_replay) and not ui.classes.source and over_words(frame)
+    return over and ("%s; %s"):format(words, over) or words, style
 end
 
 -- Draws the row under the cursor in words, and the move that m would review.
@@ -176,7 +192,7 @@ local function why_no_map(frame, rows)
     if now and now.store == "heap" then -- a heap's pages are parts of one heap; blocks has pages of blocks
         return "pages of classes need --store=slab; this server has heap"
     elseif #rows == 0 then
-        return now and frame.model:no_classes() or "waiting for the server"
+        return frame.model:no_classes()
     end
 end
 

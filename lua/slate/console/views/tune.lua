@@ -135,7 +135,7 @@ local function draw_row(ui, grid, area, y, row)
     grid:text_fit(y, area.x + x, room, new_style, note)
 end
 
-local function draw_heads(grid, area)
+local function draw_heads(grid, area, more)
     local function head(x, text)
         grid:text(area.y, area.x + x, cells.HEADER, text)
     end
@@ -144,8 +144,9 @@ local function draw_heads(grid, area)
     head(area.width < NARROW_WIDTH and NARROW_NEW_X or NEW_X, "NEW")
     if area.width >= NARROW_WIDTH then
         head(SOURCE_X, "SOURCE")
-        head(NOTE_X, "RANGE, UNDO, NEEDS")
+        head(NOTE_X, narrow.fitting(area.width - NOTE_X - cells.width_of(more), ", ", { "RANGE", "UNDO", "NEEDS" }))
     end
+    grid:text_right(area.y, area.x + area.width, cells.HEADER, more)
 end
 
 -- the panel -----------------------------------------------------------------------------------
@@ -226,8 +227,8 @@ end
 
 function M.draw(frame, ui, grid, area)
     local rows, tune = rows_of(frame, ui), ui.tune
-    draw_heads(grid, area)
     if #rows == 0 then
+        draw_heads(grid, area, "")
         detail.is_ready(frame, "settings", grid, cells.area(area.y + 1, area.x, area.height - 1, area.width))
         return
     end
@@ -244,7 +245,8 @@ function M.draw(frame, ui, grid, area)
         put_whole_row(grid, cells.area(area.y + 1 + room, area.x, foot, area.width), rows[tune.cursor],
             is_changed(ui, rows[tune.cursor]))
     end
-    grid:text_right(area.y, area.x + area.width, cells.HEADER, narrow.more(tune.top, room, #rows))
+    local more = narrow.more(tune.top, room, #rows)
+    draw_heads(grid, area, more ~= "" and " " .. more or "")
 end
 
 -- keys ----------------------------------------------------------------------------------------
