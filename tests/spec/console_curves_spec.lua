@@ -52,7 +52,7 @@ describe("the view of curves", function()
         view.command(frame, ui, "down")
         shows(drawn(frame, ui, 60, 15), "LRU model of class 12", "> 12    11   28.0",
             "\nclass 12 hits 80.8 %; a page more +2.1 hits/s, less -50")
-        shows(drawn(frame, ui, 60, 11), "hits/s", "1 more ↓")
+        shows(drawn(frame, ui, 60, 11), "-1 PAGE     1↓")
         shows(drawn(frame, ui), "beside the present policy ──────── 8 more ↓")
     end)
 

@@ -273,13 +273,6 @@ local function draw_row(model, ui, grid, area, layout, class)
     end
 end
 
--- Draws how many rows are not shown behind the totals; at least one blank stays before it.
-local function draw_more(grid, foot, layout, words)
-    local room = foot.width - layout.x_end
-    grid:text_right(foot.y, foot.x + foot.width, cells.DIM,
-        cells.width_of(words) <= room and words or (words:gsub(" more", ""):gsub(" ([↑↓])", "%1")))
-end
-
 -- Sums over the rows; chunks of different sizes are not added up.
 local function draw_totals(model, ui, grid, area, layout, rows)
     grid:text(area.y, area.x, cells.STRONG, "Σ" .. #rows)
@@ -327,7 +320,8 @@ function M.draw(model, ui, grid, area)
     if has_totals then
         local foot = cells.area(area.y + area.height - 1, area.x, 1, area.width)
         draw_totals(model, ui, grid, foot, layout, rows)
-        draw_more(grid, foot, layout, narrow.more(ui.top, visible, #rows))
+        grid:text_right(foot.y, foot.x + foot.width, cells.DIM,
+            narrow.more(ui.top, visible, #rows, foot.width - layout.x_end))
     end
 end
 

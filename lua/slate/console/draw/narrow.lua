@@ -25,11 +25,12 @@ function M.fitting(width, separator, parts)
 end
 
 --- How many of count rows are not shown, of which rows fit from the row top on: "3 more ↑", "12 more ↓", "3 ↑ 12 ↓
---- more"; "" if all are shown.
-function M.more(top, rows, count)
+--- more"; in less room (optional, in columns) "12↓"; "" if all are shown.
+function M.more(top, rows, count, room)
     local above, below = top - 1, math.max(count - top - rows + 1, 0)
-    return above > 0 and below > 0 and ("%d ↑ %d ↓ more"):format(above, below)
+    local words = above > 0 and below > 0 and ("%d ↑ %d ↓ more"):format(above, below)
         or below > 0 and ("%d more ↓"):format(below) or above > 0 and ("%d more ↑"):format(above) or ""
+    return cells.width_of(words) <= (room or math.huge) and words or (words:gsub(" more", ""):gsub(" ([↑↓])", "%1"))
 end
 
 return M

@@ -80,14 +80,34 @@ local function draw_line(grid, y, x, width, line)
         grid:text_fit(y, x, width, cells.HEADER, line)
         return
     end
-    grid:text_fit(y, x + 1, NAMES_WIDTH, cells.STRONG, line.name or keys.names(line))
+    grid:text_fit(y, x + 1, NAMES_WIDTH, cells.STRONG, line.name)
     grid:text_fit(y, x + NAMES_WIDTH + 2, width - NAMES_WIDTH - 2, cells.DIALOG, line.help)
+end
+
+-- The lines with the words that have no room in so many columns below them, from a blank on.
+local function wrapped(lines, width)
+    local list = {}
+    for _, line in ipairs(lines) do
+        local name = type(line) == "table" and (line.name or keys.names(line)) or nil
+        local rest = name and line.help
+        while rest and cells.width_of(rest) > width do
+            local head, tail = rest:sub(1, width + 1):match("^(.*) (.-)$")
+            if not head then
+                break
+            end
+            list[#list + 1] = { name = name, help = head }
+            name, rest = "", tail .. rest:sub(width + 2)
+        end
+        list[#list + 1] = name and { name = name, help = rest } or line
+    end
+    return list
 end
 
 function M.draw(_, ui, grid)
     local lines, at = lines_of(ui), ui.help
     local columns = grid.width >= 2 * COLUMN_WIDTH + 2 and 2 or 1
     local width = math.min(columns * COLUMN_WIDTH + 4, grid.width - 2)
+    lines = wrapped(lines, (width - 2) // columns - 4 - NAMES_WIDTH)
     local height = #lines == 0 and 3 or math.min(-(-#lines // columns) + 2, grid.height - 3)
     local x, rows, column_width = (grid.width - width) // 2, height - 2, (width - 2) // columns
     grid:box(cells.area(1, x, height, width), width < 60 and "keys: / searches, Esc closes"

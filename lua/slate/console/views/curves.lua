@@ -41,6 +41,7 @@ local WORTH_WIDTH <const>, POLICY_LEAST <const>, POLICY_MOST <const> = 78, 52, 6
 local SIZES <const> = { [0.5] = true, [2] = true, [4] = true } -- those in words
 local TONES <const> = { good = cells.GOOD, note = cells.DIM, warn = cells.WARN, bad = cells.BAD }
 local POLICY_X <const>, POLICY_WIDTH <const>, WORDS_MOST <const> = 62, 15, 2
+local HEAD <const> = "  CL PAGES READS%       HIT% (band)  +1 PAGE  -1 PAGE" -- and what else has room
 local LOW_ROWS <const>, GRAPH_LEAST <const> = 5, 4 -- of a low screen: below the graph, and the graph
 
 -- the curve -----------------------------------------------------------------------------------
@@ -237,13 +238,14 @@ local function draw_classes(frame, at, grid, area, words, style)
     local foot = math.min(cells.rows_of(words, area.width), WORDS_MOST, foot_most)
     local rows, cursor, has_policy = area.height - 1 - foot, place_of(worths, at.cursor), area.width >= POLICY_X
         + POLICY_WIDTH
-    grid:head(area.y, area.x, area.width, narrow.fitting(area.width, " ", {
-        "  CL PAGES READS%       HIT% (band)  +1 PAGE  -1 PAGE", "hits/s", has_policy and "BETTER" or nil }))
     list.draw(grid, cells.area(area.y + 1, area.x, rows, area.width), at, cursor, #worths, function(y, i)
         draw_worth(frame.model, grid, y, area, worths[i])
         grid:text(y, area.x, cells.STRONG, i == cursor and ">" or "")
     end, function(i) return worths[i].id end)
-    grid:text_right(area.y, area.x + area.width, cells.HEADER, narrow.more(at.top, rows, #worths))
+    local more = narrow.more(at.top, rows, #worths, area.width - #HEAD - 1)
+    grid:head(area.y, area.x, area.width, narrow.fitting(area.width - cells.width_of(more) - 1, " ", { HEAD, "hits/s",
+        has_policy and "BETTER" or nil }))
+    grid:text_right(area.y, area.x + area.width, cells.HEADER, more)
     grid:paragraph(cells.area(area.y + area.height - foot, area.x, foot, area.width), style, words)
 end
 
