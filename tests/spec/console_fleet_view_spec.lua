@@ -37,12 +37,12 @@ describe("slatetop's Fleet", function()
 
     it("shows a dead server as a row, and counts it", function()
         local dead = model.new("cache9:11211")
-        dead:set_link("down", "refused", 1050)
+        dead:set_link("down", "refused (cache9:11211)", 1050)
         local frame = frame_of({ one, dead })
         frame.servers[2].retry_s = 14
         local text = drawn(frame)
         assert.truthy(text:find("!> cache9:11211 +down: refused, next try in 2 s"), text)
-        assert.truthy(text:find("2 servers, 1 up", 1, true), text)
+        screens.shows(text, "2 servers, 1 up", "\ncache9:11211: refused; C connects now\n") -- its address once
     end)
 
     it("shows the order by an arrow at the head", function()

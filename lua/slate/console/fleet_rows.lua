@@ -35,11 +35,17 @@ local function version_of(now)
     return now and (now.slated and "s" or server_facts.is_proxy(now) and "p" or "") .. server_facts.version(now) or ""
 end
 
+-- A text about a server without its address in brackets, which the row has.
+local function without_address(of, text)
+    local from, to = text:find((" (%s)"):format(of.server), 1, true)
+    return from and text:sub(1, from - 1) .. text:sub(to + 1) or text
+end
+
 -- The state of a server in few words. line: its worst line of health.
 local function state_of(frame, line)
     local of = frame.model
     if of.link == "down" then
-        return "down: " .. of.link_note
+        return "down: " .. without_address(of, of.link_note)
     elseif not of.now or of.link == "connecting" then
         return "connecting"
     elseif health.is_stale(frame) then
@@ -58,7 +64,7 @@ function M.row(server, frame, retry_s)
     local of, line = frame.model, health.lines(frame)[1]
     local now = of.now
     local row = { server = server, model = of, name = of.server, version = version_of(now), tone = line.tone,
-        words = line.text, state = state_of(frame, line), retry_s = retry_s, hits = { n = 0 },
+        words = without_address(of, line.text), state = state_of(frame, line), retry_s = retry_s, hits = { n = 0 },
         evictions = { n = 0 }, is_odd = false, is_up = now ~= nil and not health.is_stale(frame) }
     if now then
         row.uptime_s = now.general.uptime

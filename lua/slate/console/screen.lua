@@ -186,6 +186,7 @@ end
 
 -- The words above the key bar, and their style; nil: none.
 local function line_words(frame, ui)
+    local scope = view_list.current(ui).scope
     if frame.message ~= "" then
         return frame.message, cells.STRONG
     elseif frame.under_way ~= "" then
@@ -195,7 +196,7 @@ local function line_words(frame, ui)
     elseif frame.paused_s then
         return ("Fleet shows now; servers stay paused at %s, . ends it"):format(figure.clock(frame.paused_s)),
             cells.WARN
-    elseif frame.model.link == "down" and (frame.model.now or view_list.current(ui).scope ~= "overview") then
+    elseif frame.model.link == "down" and scope ~= "fleet" and (frame.model.now or scope ~= "overview") then
         return (frame.is_replay and "" or "C connects now; ") .. frame.model.link_note, cells.BAD
     end
 end

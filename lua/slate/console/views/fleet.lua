@@ -59,7 +59,7 @@ end
 local function selected_words(row)
     local style = (row.is_odd or not row.is_up) and cells.BAD or cells.PLAIN
     if not (row.is_up and row.is_odd) then
-        return ("%s: %s"):format(row.name, row.words), style
+        return ("%s: %s%s"):format(row.name, row.words, row.model.link == "down" and "; C connects now" or ""), style
     end
     local column = fleet_table.column_of(row.odd)
     return ("%s is far from the pool: %s %s, %.1f deviations from the median; %s"):format(row.name, column.head,
