@@ -60,16 +60,14 @@ end
 --- The last steps that began since a time, as one, and when its first began: as few as have so many reads (nil: any),
 -- at least `count`. nil if there are no such steps yet.
 function Course:since(time_s, count, reads)
-    local steps = self.steps
+    local steps, gets = self.steps, 0
     for first = #steps, 1, -1 do
         local began_s = steps[first].time_s - steps[first].seconds
+        gets = gets + (steps[first].gets or 0)
         if began_s < time_s - M.EARLY_S then
             return nil
-        elseif first <= #steps - count + 1 then
-            local whole = together(steps, first, #steps)
-            if (whole.gets or 0) >= (reads or 0) then
-                return whole, began_s
-            end
+        elseif first <= #steps - count + 1 and gets >= (reads or 0) then
+            return together(steps, first, #steps), began_s
         end
     end
 end
