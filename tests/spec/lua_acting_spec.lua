@@ -393,6 +393,24 @@ describe("the result of a change from slatetop", function()
         assert.same({ "outcome", 1, "here" }, { last.what, last.of, last.server })
         assert.equal("hits 90.0% -> 95.0%, evictions as before", last.words)
     end)
+
+    it("names u only where u takes just that back: not after an undo, nor once others changed something", function()
+        local console = new_console(new_server())
+        local function change(name, value, kind)
+            for _ = 1, 15 do console.second() end
+            if kind then console.undo() else console.begin({ { name = name, value = value } }) end
+            for _ = 1, 5 do console.second() end
+            return console.acting:words():match("; (u undoes)$")
+        end
+        assert.equal("u undoes", change("slab_automove", "1"))
+        assert.equal("u undoes", change("temporary_ttl", "30"))
+        assert.is_nil(change(nil, nil, "undo"))
+        assert.equal("u undoes", change("temporary_ttl", "31"))
+        console.text = console.text .. '{"schema":"slate/audit/1","time_s":1,"who":"you@there","server":"here","id":99,'
+            .. '"what":"set","name":"hot_lru_pct","was":"20","is":"21"}\n'
+        console.second()
+        assert.is_nil(console.acting:words():match("u undoes"))
+    end)
 end)
 
 describe("whatever a server says", function()

@@ -76,6 +76,7 @@ function Acting:follow_outcome()
         local found, words = self.observer:outcome(one.began_s, one.ended_s, one.items_lost)
         if found and not (one.is_reverted and found.not_judged) then -- the trial's end was judged
             found.words, one.found = words, found
+            one.is_next = one.made ~= nil and select(3, self:last_change()) == one.made
         end
     end
     if clock.steady_s() - one.ended_s >= limits.verdict_lasts_s then
@@ -197,7 +198,8 @@ function Acting:carry_out(client, run)
     return #run.steps == 1 and text or end_words(run, nil, text, true), true
 end
 
-function Acting:end_change(run, is_complete, entry)
+function Acting:end_change(run, is_complete)
+    local entry = remember(self.undo, run.done, run.title, run.group)
     if run.kind == "redo" then
         forget(self.redo, is_complete and run.taken or nil)
     else
@@ -207,15 +209,16 @@ function Acting:end_change(run, is_complete, entry)
         self.trial = { title = run.title, guards = run.guards, minutes = run.minutes, entry = entry,
             before = run.before, snapshot = run.snapshot, begun_s = clock.steady_s() }
     end
+    return entry
 end
 
 function Acting:end_run()
     local run = self.run
     local results = run.talk.results or { "given up: " .. run.talk.failure, false }
-    local text, is_complete = results[1], results[2]
+    local text, is_complete, made = results[1], results[2], nil
     self.run = nil
     if run.kind == "change" or run.kind == "redo" then
-        self:end_change(run, is_complete, remember(self.undo, run.done, run.title, run.group))
+        made = self:end_change(run, is_complete)
     elseif is_complete and run.taken then
         forget(self.undo, run.taken)
         if run.kind == "trial" then
@@ -230,7 +233,7 @@ function Acting:end_run()
     if #run.done > 0 then
         self.outcome = { title = shown.short(run.steps, run.done, run.title, text), began_s = run.began_s,
             ended_s = clock.steady_s(), id = run.done[#run.done].id, predicted = run.predicted,
-            items_lost = lost_by(run.done), is_reverted = run.kind == "trial" }
+            items_lost = lost_by(run.done), is_reverted = run.kind == "trial", made = made }
     end
     self.news, self.has_failed = text, not is_complete
     if #run.steps > 1 or run.kind == "trial" then
@@ -283,21 +286,25 @@ end
 
 -- taking back ---------------------------------------------------------------------------------
 
--- The last change from here, unless others have taken its entries back meanwhile.
-function Acting:own_change(last)
+-- The last change on record that was not taken back, the text of the record, and that change with its title if it was
+-- made from here.
+function Acting:last_change()
+    local text = self.record and self.record.read() or ""
+    local last = audit.last_undoable(text, self.server)
     while #self.undo > 0 do
         local top = self.undo[#self.undo]
         local newest = top.entries[#top.entries].id
         for _, entry in ipairs(top.entries) do
             if not newest or last and entry.id == last.id then
-                return top
+                return last, text, top
             end
         end
         if last and last.id > newest then
-            return nil
+            break
         end
-        forget(self.undo, top)
+        forget(self.undo, top) -- others took its entries back
     end
+    return last, text
 end
 
 function Acting:propose(of, title)
@@ -323,9 +330,7 @@ end
 -- (equal for servers that got one change together; nil: this one got it alone), id (on record) }; or nil and a message.
 -- `begin` of kind undo takes it back.
 function Acting:propose_undo()
-    local text = self.record and self.record.read() or ""
-    local last = audit.last_undoable(text, self.server)
-    local own = self:own_change(last)
+    local last, text, own = self:last_change()
     local entries = last and audit.of_command(text, last)
     if own then
         own.entries = own.entries[#own.entries].id and entries or own.entries -- some may be taken back
@@ -498,7 +503,7 @@ function Acting:words()
         return ("trial, back in %d:%02d unless kept (K): %s"):format(left_s // 60, left_s % 60, trial.title)
     elseif outcome and outcome.found then
         return ("%s: %s%s"):format(outcome.title, outcome.found.words,
-            #self.undo > 0 and outcome.found.not_judged ~= "restart" and "; u undoes" or "")
+            outcome.is_next and outcome.found.not_judged ~= "restart" and "; u undoes" or "")
     end
     return ""
 end
