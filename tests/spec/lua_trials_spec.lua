@@ -61,6 +61,23 @@ describe("a trial in slatetop", function()
         end
     end)
 
+    it("goes on while hits are over the bound by chance, and its outcome and its end never contradict", function()
+        for hits, words in pairs({ [920] = "hits 54.1%, as before", [875] = "hits 55.2% -> 51.5%" }) do
+            local server = new_server()
+            local console = new_console(server)
+            pass(console, 20, 1700, 938)
+            console.begin({ { name = "slab_automove", value = "1" } },
+                { minutes = 10, evictions_pct = 20, hit_points = 1 })
+            pass(console, 60, 1700, hits)
+            assert.equal(hits > 900, server.settings.slab_automove == "1")
+            local notes = {}
+            for i, note in ipairs(console.acting.notes) do notes[i] = note.text end
+            notes = table.concat(notes, "; ")
+            assert.truthy(notes:find(": " .. words, 1, true), notes)
+            assert.equal(hits < 900, notes:find("trial reverted, hits 55.2 -> 51.5 %", 1, true) ~= nil, notes)
+        end
+    end)
+
     it("is compared with the ten seconds before, neither with more nor with the last one", function()
         local function goes_back(evicted_before, evicted_during)
             local server = new_server()

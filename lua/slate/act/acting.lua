@@ -273,13 +273,12 @@ function Acting:begin(kind, changes, who, is_up, terms, curves)
     if #list == 0 then
         return nil, "nothing to send"
     end
-    local before = self.observer.past:since(clock.steady_s() - limits.lately_s)
     local run = self:start(kind, list, taken and taken.of, shown.title(list), terms.group)
     run.predicted = self.observer.now and shown.moves(list)
         and prediction.of_moves(self.observer, curves, shown.moves(list)) or nil
     if terms.minutes > 0 then
         run.guards, run.minutes = bounds.guards_of_terms(terms.evictions_pct, terms.hit_points), terms.minutes
-        run.before, run.snapshot = before, self.observer.now
+        run.before, run.snapshot = self.observer.past:before(run.began_s) or {}, self.observer.now
     end
     return true
 end
@@ -362,8 +361,7 @@ function Acting:why_over(trial)
     elseif now_s - trial.begun_s >= for_s then
         return ("%d min are over"):format(trial.minutes)
     end
-    local from_s = bounds.guards_judged_from_s(trial.begun_s, for_s, now_s)
-    return from_s and bounds.first_guard_crossed(trial.guards, trial.before, self.observer.past:since(from_s))
+    return bounds.guard_crossed_lately(trial.guards, trial.before, self.observer.past, trial.begun_s, for_s)
 end
 
 -- Takes back a trial that is over; without a connection the trial waits.
@@ -411,8 +409,8 @@ end
 -- not answer. Returns the line to send, if any, and whether its answer is statistics. Sets is_changed when the server
 -- was changed.
 function Acting:step(is_up, is_late)
-    self:watch_trial(is_up)
     self:follow_outcome()
+    self:watch_trial(is_up) -- its end has the figures that the outcome has
     if self.unknown and is_up and not self.run then
         local step = self.unknown
         self.unknown = nil

@@ -34,11 +34,13 @@ local function sampler(context, client, until_s, interval_s)
 end
 
 --- Watches a server that was just changed, for options.for_s with a sample each options.interval_s, and compares it
--- with `base`, an overview from before. Ends when one of options.guards is crossed, or when the server was restarted
--- since `before`, a snapshot from before the change. Returns the overview since the change (nil if too little was seen)
--- and the sentence of why it ended (nil: the time is over); or nil, message, code.
-function M.watch(context, client, before, base, options)
-    local until_s, lately, first, last = clock.steady_s() + options.for_s, {}, nil, nil
+-- with the time before. Ends when one of options.guards is crossed, or when the server was restarted. one: an observer
+-- (of slate.judge.view) of the time before the change. Returns the overview since the change (nil if too little was
+-- seen), the sentence of why it ended (nil: the time is over) and one of a guard beyond its bound that did not end it;
+-- or nil, message, code.
+function M.watch(context, client, one, options)
+    local until_s, before = clock.steady_s() + options.for_s, one.now
+    local base, first, last = one.past:before(before.time_s) or {}, nil, nil
     local sample = sampler(context, client, until_s, options.interval_s)
     while true do
         local now, message, code = sample()
@@ -47,17 +49,14 @@ function M.watch(context, client, before, base, options)
         elseif snapshot.is_restart(before, now) then
             return last, "the server restarted", "no"
         end
-        first, lately[#lately + 1] = first or now, now
+        one:observe(now, true)
+        first = first or now
         last = now ~= first and M.overview_between(first, now) or nil
-        local from_s = bounds.guards_judged_from_s(first.time_s, options.for_s, now.time_s)
-        while from_s and #lately > 2 and lately[2].time_s <= from_s do
-            table.remove(lately, 1)
-        end
-        local sentence = last and from_s
-            and bounds.first_guard_crossed(options.guards, base, M.overview_between(lately[1], now))
+        local sentence = last
+            and bounds.guard_crossed_lately(options.guards, base, one.past, first.time_s, options.for_s)
         local left_s = until_s - clock.steady_s()
         if sentence or last and left_s <= 0 then
-            return last, sentence
+            return last, sentence, bounds.first_guard_spared(options.guards, base, one.past:since(first.time_s))
         end
         clock.sleep(math.min(options.interval_s, math.max(0.01, left_s)))
     end

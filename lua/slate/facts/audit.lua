@@ -328,7 +328,7 @@ function M.outcome_fields(outcome)
         words = outcome.words, for_s = outcome.for_s, drift = outcome.drift, not_judged = outcome.not_judged,
         items_lost = outcome.items_lost,
         hit_ratio_before = before.hit_ratio, hit_ratio_after = after.hit_ratio,
-        hit_ratio_error = before.error and after.error and math.sqrt(before.error ^ 2 + after.error ^ 2),
+        hit_ratio_error = outcome.error,
         evictions_before_per_s = before.evictions_per_s, evictions_after_per_s = after.evictions_per_s,
     }
 end

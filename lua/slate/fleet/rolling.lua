@@ -84,12 +84,13 @@ end
 -- Measures a server, changes it and watches it. Fills in row.before, row.during, row.steps and row.done. Returns true,
 -- or nil and the reason that ends the round: a sentence and its code ("guard" for a guard).
 local function change(context, client, row, list, options)
-    local now, before, rates = context:pair(client, math.min(limits.lately_s, options.for_s))
+    local now, message, code, _, one = context:pair(client, math.min(limits.lately_s, options.for_s))
     if not now then
-        return nil, before, rates
+        return nil, message, code
     end
-    row.snapshot, row.before = now, require("slate.judge.view").overview(now, rates)
-    local sentences, message, code = guarded.carry_out(context, client, list, row.done)
+    row.snapshot, row.before = now, require("slate.judge.view").overview(now, code)
+    local sentences
+    sentences, message, code = guarded.carry_out(context, client, list, row.done)
     if not sentences then
         return nil, message, code
     end
@@ -99,7 +100,7 @@ local function change(context, client, row, list, options)
     if not noted then
         return nil, message, code
     end
-    local last, sentence, why = guarded.watch(context, client, now, row.before, options)
+    local last, sentence, why = guarded.watch(context, client, one, options)
     row.during = last
     if not last or sentence then
         return nil, sentence, why or "guard"

@@ -1,12 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Compares figures of a server with bounds: those of monitoring, and the guards of a trial, which limit the change
 -- from before. Pure. slatetop and slatectl use the same.
+local chance = require "slate.judge.chance"
 local limits = require "slate.judge.thresholds"
 local moves = require "slate.facts.moves"
 local relief = require "slate.judge.relief"
 local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
+
 
 local M = {}
 
@@ -132,14 +134,14 @@ end
 -- Guards of a trial: limits of the change from before. Pure. slatetop and slatectl use the same.
 
 local FIGURES <const> = {
-    hit = { get = function(overview) return overview.hit_ratio and overview.hit_ratio * 100 end, is_low_bad = true,
+    hit = { name = "hit_ratio", scale = 100, is_low_bad = true,
         write = function(points) return ("%.1f"):format(points) end,
         words = "hits", unit = " %", step = " points" },
-    ev = { get = function(overview) return overview.evictions_per_s end, write = units.rate,
+    ev = { name = "evictions_per_s", write = units.rate,
         words = "evictions", share_from = limits.guard_evictions_least_per_s },
-    loss = { get = function(overview) return overview.item_loss_per_s end, write = units.rate,
+    loss = { name = "item_loss_per_s", write = units.rate,
         words = "lost items", share_from = limits.guard_evictions_least_per_s }, -- by evictions and page moves
-    oom = { get = function(overview) return overview.out_of_memory_per_s end, write = units.rate,
+    oom = { name = "out_of_memory_per_s", write = units.rate,
         words = "refused stores" },
 }
 
@@ -180,42 +182,61 @@ function M.guards_of_terms(evictions_pct, hit_points)
     return guards
 end
 
---- The time from which figures count now; nil: it is too early. begun_s, for_s: the trial's begin and length.
-function M.guards_judged_from_s(begun_s, for_s, now_s)
-    if now_s - begun_s < math.min(limits.guard_settle_s, for_s / 4) then
-        return nil
-    end
-    return math.max(begun_s, now_s - limits.lately_s)
-end
-
 -- True if a guard does not count now because hits are up by a point.
 local function waits(guard, before, now)
     return guard.unless_hits_rise == true
         and (now.hit_ratio or 0) - (before.hit_ratio or 1) >= limits.gain_least_ratio
 end
 
--- A sentence if a figure is beyond its guard; else nil, or false.
+-- A sentence if a figure is beyond its guard, and whether by more than chance; else nil.
 local function beyond(guard, before, now)
     local figure = FIGURES[guard.name]
-    local was, is = figure.get(before), figure.get(now)
+    local was, is, scale = before[figure.name], now[figure.name], figure.scale or 1
     if not (was and is) then
         return nil
     end
-    local room = guard.is_share and was * guard.amount / 100 or guard.amount
-    local worse = figure.is_low_bad and was - is or is - was
-    return worse > room and not (guard.is_share and is <= (figure.share_from or 0))
-        and ("%s %s -> %s%s, over the bound of %s%g%s"):format(figure.words, figure.write(was), figure.write(is),
-            figure.unit or "/s", guard.sign, guard.amount, guard.is_share and " %" or figure.step or "/s")
+    local step = tonumber(guard.sign .. guard.amount) / (guard.is_share and 100 or scale)
+    local times = guard.is_share and 1 + step or 1
+    local bound = guard.is_share and was * times or was + step
+    local over = figure.is_low_bad and bound - is or is - bound
+    if over <= 0 or guard.is_share and is <= (figure.share_from or -1) then
+        return nil
+    end
+    local error = chance.error(figure.name, before, now, times, bound)
+    return ("%s %s -> %s%s, over the bound of %s%g%s"):format(figure.words, figure.write(was * scale),
+        figure.write(is * scale), figure.unit or "/s", guard.sign, guard.amount,
+        guard.is_share and " %" or figure.step or "/s"), error ~= nil and over > limits.guard_errors_apart * error
 end
 
---- The first of several guards that is crossed: its sentence, or nil. before, now: { hit_ratio, evictions_per_s,
--- item_loss_per_s, out_of_memory_per_s }, as far as they are known. if_waiting: examines only the guards that would
--- count if hits had not risen.
-function M.first_guard_crossed(guards, before, now, if_waiting)
+--- The first of several guards that is crossed: its sentence, or nil. before, now: figures of slate.judge.verdict, the
+-- former with their spreads.
+function M.first_guard_crossed(guards, before, now)
     for _, guard in ipairs(guards) do
-        local sentence = waits(guard, before, now) == (if_waiting or false) and beyond(guard, before, now)
-        if sentence then
+        local sentence, is_sure = beyond(guard, before, now)
+        if sentence and is_sure and not waits(guard, before, now) then
             return sentence
+        end
+    end
+end
+
+--- The same for the last ten seconds of a trial; nil while it is too early. past: of slate.judge.verdict; begun_s,
+-- for_s: the trial's begin and length.
+function M.guard_crossed_lately(guards, before, past, begun_s, for_s)
+    local last, previous = past[#past], past[#past - 1]
+    if not previous or last.time_s - begun_s < math.min(limits.guard_settle_s, for_s / 4) then
+        return nil
+    end
+    local from_s = math.max(begun_s, math.min(last.time_s - limits.lately_s, previous.time_s))
+    return M.first_guard_crossed(guards, before, past:since(from_s))
+end
+
+--- The first of several guards beyond its bound that does not end the trial: a sentence with the reason, or nil.
+function M.first_guard_spared(guards, before, now)
+    for _, guard in ipairs(guards) do
+        local sentence = beyond(guard, before, now)
+        if sentence then
+            return sentence .. (waits(guard, before, now) and ", which was allowed because hits rose"
+                or ", which may be chance")
         end
     end
 end

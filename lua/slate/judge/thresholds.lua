@@ -64,6 +64,7 @@ return {
     verdict_shift_least_ratio = 0.05, -- of the requests: if fewer go to other classes, the load is the same
     verdict_half_least_s = 1, -- the least half of the time before; the halves show whether hits moved by themselves
     guard_settle_s = 5, -- after the change, when all figures move; at most a quarter of the trial
+    guard_errors_apart = 3, -- beyond the bound: ten minutes have 60 periods of ten seconds, so 2 errors come by chance
     guard_evictions_least_per_s = 10, -- up to this rate a bound that is a share is not crossed
 
     -- The last seconds of a server, against the time before.

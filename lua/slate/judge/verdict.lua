@@ -3,6 +3,7 @@
 -- before the change. Pure; no I/O. slatetop and slatectl use the same words.
 --
 -- First in this file: the prediction of a page move, from the counters of the last ten seconds.
+local chance = require "slate.judge.chance"
 local core = require "slate.base.policy_core"
 local limits = require "slate.judge.thresholds"
 local policy_curve = require "slate.base.policy_curve"
@@ -147,11 +148,6 @@ function M.figures_seen(one, curves)
     return seen, (now - was) / seconds, seconds
 end
 
--- The error of a difference of two figures, from their independent errors.
-local function joint(one, other)
-    return math.sqrt(one ^ 2 + other ^ 2)
-end
-
 --- The predicted effect of moving pages from class src to class dst (0: the pool). one, curves: as for M.figures_seen.
 -- given: pages that src gives to others besides; nil for none. Returns { hit_ratio_change, least, most (all three of
 -- the hit ratio), hits_per_s, lost_per_s, seen_s }; or nil and why there is none. 19 of 20 changes lie from least to
@@ -182,8 +178,9 @@ function M.move_predicted(donor, receiver, pages, reads_per_s, seen_s, given)
         lost, lost_least, lost_most = lost - before, lost_least - before_least, lost_most - before_most
     end
     local change = (won - lost) / reads_per_s
-    local below = math.max(limits.prediction_band_least_ratio, joint(won - won_least, lost_most - lost) / reads_per_s)
-    local above = math.max(limits.prediction_band_least_ratio, joint(won_most - won, lost - lost_least) / reads_per_s)
+    local least, joint = limits.prediction_band_least_ratio, chance.joint
+    local below = math.max(least, joint(won - won_least, lost_most - lost) / reads_per_s)
+    local above = math.max(least, joint(won_most - won, lost - lost_least) / reads_per_s)
     return {
         hit_ratio_change = change, hits_per_s = won - lost, lost_per_s = lost, seen_s = seen_s,
         least = change - below, most = change + above,
@@ -287,17 +284,17 @@ local function increase(from, to, name)
     return from[name] and to[name] and to[name] >= from[name] and to[name] - from[name] or nil
 end
 
---- The figures between two samples: reads, reads_per_s, hit_ratio and its standard error (error), evictions_per_s,
--- evictions_per_kread (per 1,000 reads), item_loss_per_s (evictions, and items that page moves dropped) and
--- out_of_memory_per_s (refused stores), as far as the samples have them.
+--- The figures between two samples: for_s (the seconds between), reads, reads_per_s, hit_ratio and its standard error
+-- (error), evictions_per_s, evictions_per_kread (per 1,000 reads), item_loss_per_s (evictions, and items that page
+-- moves dropped) and out_of_memory_per_s (refused stores), as far as the samples have them.
 function M.between(from, to)
     local gets, hits = increase(from, to, "gets"), increase(from, to, "hits")
     local evictions, refused = increase(from, to, "evictions"), increase(from, to, "refused")
     local lost, seconds = increase(from, to, "lost"), to.time_s - from.time_s
     local ratio = gets and hits and gets > 0 and math.min(hits / gets, 1) or nil
     return {
-        reads = gets, reads_per_s = gets and gets / seconds,
-        hit_ratio = ratio, error = ratio and math.sqrt(ratio * (1 - ratio) / gets),
+        for_s = seconds, reads = gets, reads_per_s = gets and gets / seconds,
+        hit_ratio = ratio, error = ratio and chance.ratio_error(ratio, gets),
         evictions_per_s = evictions and evictions / seconds,
         evictions_per_kread = evictions and gets and gets > 0 and 1000 * evictions / gets or nil,
         item_loss_per_s = evictions and (evictions + (lost or 0)) / seconds,
@@ -322,6 +319,28 @@ local function first_from(past, time_s)
     end
 end
 
+--- The figures of the ten seconds before a time, or of what was seen of them, two samples at least, with their spreads
+-- (of slate.judge.chance); then their first sample and the last. nil if too little was seen.
+function Past:before(time_s)
+    local at, steps = #self, {}
+    while at > 1 and self[at].time_s > time_s do
+        at = at - 1
+    end
+    local from = at - 1
+    while from > 1 and self[from - 1].time_s >= time_s - limits.lately_s do
+        from = from - 1
+    end
+    if from < 1 or self[at].time_s > time_s or self[at].time_s <= self[from].time_s then
+        return nil
+    end
+    for i = from + 1, at do
+        steps[#steps + 1] = M.between(self[i - 1], self[i])
+    end
+    local whole = M.between(self[from], self[at])
+    whole.spreads = chance.spreads(whole, steps)
+    return whole, self[from], self[at]
+end
+
 -- Whether the hit ratio rose (1) or fell (-1) by itself between two samples, from the first half to the second; nil if
 -- it stood still or too little was seen.
 local function drift_of(past, first, turn)
@@ -334,7 +353,7 @@ local function drift_of(past, first, turn)
         return nil
     end
     local change = b.hit_ratio - a.hit_ratio
-    local is_sure = math.abs(change) > limits.errors_apart * math.sqrt(a.error ^ 2 + b.error ^ 2)
+    local is_sure = math.abs(change) > limits.errors_apart * chance.joint(a.error, b.error)
     return is_sure and (change > 0 and 1 or -1) or nil
 end
 
@@ -382,36 +401,37 @@ local function load_shift(first, turn, start, last)
     if were == 0 or are == 0 then
         return 0
     end
-    local apart, chance = 0, 0
+    local apart, by_chance = 0, 0
     for id, count in pairs(is) do
         local a, b = (was[id] or 0) / were, count / are
         apart = apart + math.abs(b - a) / 2
-        chance = chance + math.sqrt((a + b) / 2 * (1 / were + 1 / are)) / 2
+        by_chance = by_chance + math.sqrt((a + b) / 2 * (1 / were + 1 / are)) / 2
     end
-    return apart > limits.errors_apart * chance and apart or 0
+    return apart > limits.errors_apart * by_chance and apart or 0
 end
 
 --- What came of a change that was made between two times, in seconds; events during the change belong to neither side.
--- Returns { before, after (each with hit_ratio and evictions_per_s as far as they are known), drift (of hits that may
--- have another cause than the change: 1 if hits rose before it already, would rise because the cache was still
--- filling, or rose while the load changed, -1 if hits fell so; else nil), filling (true if the cache was; else nil),
+-- Returns { before, after (each with hit_ratio and evictions_per_s as far as they are known), error (the standard error
+-- of the difference of their hit ratios), drift (of hits that may have another cause than the change: 1 if hits rose
+-- before it already, would rise because the cache was still filling, or rose while the load changed, -1 if hits fell
+-- so; else nil), filling (true if the cache was; else nil),
 -- shift (the share of the requests that went to other classes than before, if hits may have changed for that; else
 -- nil), not_judged ("flush": in that time, which shows at once; "traffic": fell so far that nothing can be judged;
 -- else nil), traffic (then the reads a second as a share of those before), items_lost (by page moves, since the change
 -- began; nil if not reported), for_s (since the change ended) }; or nil if too little was seen.
 function Past:outcome(began_s, ended_s)
-    local turn, last = last_until(self, began_s), self[#self]
-    local first = first_from(self, began_s - limits.lately_s)
-    if not turn or first.time_s >= turn.time_s then
+    local before, first, turn = self:before(began_s)
+    local last = self[#self]
+    if not before then
         return nil
     elseif (increase(first, last, "flushes") or 0) > 0 then
-        return { not_judged = "flush", before = M.between(first, turn), after = {}, for_s = last.time_s - ended_s }
+        return { not_judged = "flush", before = before, after = {}, for_s = last.time_s - ended_s }
     elseif last.time_s - ended_s < limits.verdict_least_s then
         return nil
     end
     local start = first_from(self, math.max(ended_s, last.time_s - limits.lately_s))
     local filling = was_filling(self, first, turn)
-    local before, after = M.between(first, turn), start ~= last and M.between(start, last) or {}
+    local after = start ~= last and M.between(start, last) or {}
     -- Requests may go to other classes than before, where hits are more or fewer. That may explain a change of the hit
     -- ratio up to the share of these requests.
     local change = before.hit_ratio and after.hit_ratio and math.abs(after.hit_ratio - before.hit_ratio) or 0
@@ -422,8 +442,9 @@ function Past:outcome(began_s, ended_s)
     local by_load = shift and ((after.hit_ratio or 0) < (before.hit_ratio or 0) and -1 or 1)
     by_load = traffic and -1 or by_load
     return {
-        before = before, after = after, drift = filling and 1 or by_load or drift_of(self, first, turn),
-        filling = filling, shift = shift, not_judged = traffic and "traffic" or nil, traffic = traffic,
+        before = before, after = after, error = chance.error("hit_ratio", before, after),
+        drift = filling and 1 or by_load or drift_of(self, first, turn), filling = filling,
+        shift = shift, not_judged = traffic and "traffic" or nil, traffic = traffic,
         items_lost = increase(turn, last, "lost"), for_s = last.time_s - ended_s,
     }
 end
@@ -444,27 +465,23 @@ function Past:caveat()
         :format(drift > 0 and "rise" or "fall") or nil
 end
 
---- The figures from a time on, as far as they were seen: { for_s (the seconds seen), reads, hit_ratio, evictions_per_s,
--- item_loss_per_s, out_of_memory_per_s }, absent when unknown.
+--- The figures of M.between from a time on; {} if too little was seen.
 function Past:since(time_s)
     local start, last = first_from(self, time_s), self[#self]
     if not start or start == last then
         return {}
     end
-    local happened = M.between(start, last)
-    happened.for_s = last.time_s - start.time_s
-    return happened
+    return M.between(start, last)
 end
 
 -- Hits that moved before the change already, and go on the same way, do not move because of the change. Returns the
 -- words, and by how much hits rose.
-local function hits_in_words(before, after, drift)
+local function hits_in_words(before, after, error, drift)
     if not (before.hit_ratio and after.hit_ratio) then
         return nil
     end
     local was, is = units.percent(before.hit_ratio, 1), units.percent(after.hit_ratio, 1)
-    local chance = limits.errors_apart * math.sqrt(before.error ^ 2 + after.error ^ 2)
-    if was == is or math.abs(after.hit_ratio - before.hit_ratio) <= chance then
+    if was == is or math.abs(after.hit_ratio - before.hit_ratio) <= limits.errors_apart * error then
         return ("hits %s, as before"):format(is), 0
     end
     local change = after.hit_ratio - before.hit_ratio
@@ -508,7 +525,7 @@ function M.verdict_words(outcome)
     if outcome.not_judged then
         return NOT_JUDGED[outcome.not_judged](outcome) .. ": not judged"
     end
-    local hits, hits_change = hits_in_words(outcome.before, outcome.after, drift)
+    local hits, hits_change = hits_in_words(outcome.before, outcome.after, outcome.error, drift)
     local evictions, evicts_more = evictions_in_words(outcome.before, outcome.after)
     local parts = { hits }
     parts[#parts + 1] = evictions

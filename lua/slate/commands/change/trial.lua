@@ -27,13 +27,6 @@ local function guards_of(parsed)
     return #parsed.guard > 0 and parsed.guard or bounds.default_guards()
 end
 
--- A sentence: the time is over, and which crossed guard was allowed because hits rose.
-local function over_in_words(parsed, base, last)
-    local waiting = bounds.first_guard_crossed(guards_of(parsed), base, last, true)
-    return waiting and ("the time is over; %s, which was allowed because hits rose"):format(waiting)
-        or "the time is over and no guard was crossed"
-end
-
 local function report(context, base, last, words)
     local function row(name, field, show)
         return { name, show(base[field]), show(last and last[field]) }
@@ -50,8 +43,8 @@ local function report(context, base, last, words)
             row("out of memory/s", "out_of_memory_per_s", units.rate) }), words, "\n")
 end
 
--- Makes the changes, and watches the guards to the end; raises for an interrupt. before: a snapshot from before.
-local function try(context, client, parsed, before, base, done)
+-- Makes the changes, and watches the guards to the end; raises for an interrupt. one: an observer of the time before.
+local function try(context, client, parsed, one, done)
     local list = {}
     for i, pair in ipairs(parsed.settings) do
         list[i] = { kind = "set", name = pair.name, value = pair.value }
@@ -60,7 +53,7 @@ local function try(context, client, parsed, before, base, done)
     if not ok then
         return nil, message, code
     end
-    return guarded.watch(context, client, before, base, { guards = guards_of(parsed),
+    return guarded.watch(context, client, one, { guards = guards_of(parsed),
         for_s = parsed.for_s or DEFAULT_FOR_S, interval_s = parsed.interval or 1 })
 end
 
@@ -70,12 +63,13 @@ function M.run(context, parsed)
     end
     local client = must(context:open())
     -- The baseline of the trial covers the same time as the guards' averages.
-    local now, _, rates = must(context:pair(client, math.min(limits.lately_s, parsed.for_s or DEFAULT_FOR_S)))
+    local now, _, rates, _, one = must(context:pair(client, math.min(limits.lately_s, parsed.for_s or DEFAULT_FOR_S)))
     local base = require("slate.judge.view").overview(now, rates)
     local done = {}
-    local finished, last, sentence, why = pcall(try, context, client, parsed, now, base, done)
+    local finished, last, sentence, why = pcall(try, context, client, parsed, one, done)
+    local over = "the time is over" .. (why and "; " .. why or " and no guard was crossed") -- why: of a guard
     if finished and last and not sentence and parsed.keep then
-        report(context, base, last, over_in_words(parsed, base, last) .. ": the settings stay")
+        report(context, base, last, over .. ": the settings stay")
         return 0
     end
     -- An interrupt may have left an answer unread: the undo uses a connection of its own.
@@ -98,7 +92,7 @@ function M.run(context, parsed)
     elseif not last then
         return nil, sentence, why
     end
-    local words = sentence or over_in_words(parsed, base, last)
+    local words = sentence or over
     report(context, base, last, left > 0 and words .. ": settings that others changed meanwhile are not taken back"
         or sentence and "taken back: " .. sentence
         or words .. ": the settings are taken back\n--keep would have kept them")
