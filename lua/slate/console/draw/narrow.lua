@@ -4,7 +4,7 @@ local cells = require "slate.console.cells"
 
 local M = {}
 
-local MESSAGE_ROWS <const> = 3
+local MESSAGE_ROWS <const> = 5
 
 --- The rows of a message above the key bar.
 function M.message_rows(text, width)

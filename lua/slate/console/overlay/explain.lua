@@ -72,20 +72,27 @@ function M.first_sentence(entry)
     return entry.meaning:match("^.-%.%f[%s\0]") or entry.meaning
 end
 
--- The name of an entry in the title: the first one that stands on the screen; else its first name, or its term.
-local function title_of(entry, grid)
-    local rows = {}
-    for y = 0, grid.height - 1 do
-        rows[y + 1] = " " .. grid:row(y) .. " "
-    end
-    local screen = table.concat(rows)
-    for _, name in ipairs(entry.also) do
-        local from, to = screen:find(name, 1, true)
-        if from and not screen:find("^[%w_]", from - 1) and not screen:find("^[%w_]", to + 1) then
+-- The first of some names that stands in a text, not as a part of a longer word; nil if none does.
+local function first_in(text, names)
+    for _, name in ipairs(names) do
+        local from, to = text:find(name, 1, true)
+        if from and not text:find("^[%w_]", from - 1) and not text:find("^[%w_/]", to + 1) then
             return name
         end
     end
-    return entry.also[1] or entry.term
+end
+
+-- The name of an entry in the title: the first one in a head of the screen, or in its other rows; else its first name,
+-- or its term.
+local function title_of(entry, grid)
+    local heads, rows = {}, {}
+    for y = 0, grid.height - 1 do
+        local text, styles = grid:row(y)
+        rows[#rows + 1] = " " .. text .. " "
+        heads[#heads + 1] = styles:byte() == cells.HEADER and rows[#rows] or nil
+    end
+    return first_in(table.concat(heads), entry.also) or first_in(table.concat(rows), entry.also) or entry.also[1]
+        or entry.term
 end
 
 -- The other names of an entry, without the one in the title.

@@ -21,6 +21,10 @@ local METRICS <const> = model_facts.METRICS
 
 -- The rates of a small screen. The others are flat on most servers, and the classes take their room.
 local FEW <const> = { "ops", "hit_ratio", "evictions", "gets", "sets" }
+local IS_OF_FEW <const> = {}
+for _, name in ipairs(FEW) do
+    IS_OF_FEW[name] = true
+end
 local ALL <const> = { "ops", "gets", "sets", "hit_ratio", "evictions", "sent_bytes", "received_bytes", "server_cpu",
     "connections", "reply_ms", "out_of_memory", "refused_connections", "expired_unread", "lost_by_moves" }
 local REFUSALS <const> = { out_of_memory = true, refused_connections = true }
@@ -174,14 +178,14 @@ local function draw_unmeasured(grid, y, x, name, is_first)
     grid:text_right(y, x + 24, cells.DIM, is_first and "measuring" or "")
 end
 
--- The rates of so many lines; and those of a tall screen that were 0 in all samples, in words, which take one line.
+-- The rates of so many lines; and those of a tall screen, but for the FEW, that were 0 in all samples, in words.
 local function rates_of(model, lines)
     if lines <= MIDDLE_LINES then
         return table.move(FEW, 1, lines, 1, {})
     end
     local names, zeros = {}, {}
     for _, name in ipairs(ALL) do
-        local most = model:metric(name)
+        local most = not IS_OF_FEW[name] and model:metric(name)
         if most == 0 then
             local values = model:series(name, HISTORY_MOST)
             for i = 1, values.n do
