@@ -172,7 +172,9 @@ describe("an explanation", function()
         for _, case in ipairs({ { "overview", 80, "class.page_share", "SHARE OF PAGES" },
             { "overview", 60, "class.page_share", "% PAGES" }, { "overview", 80, "hit_ratio", "hit %" },
             { "fleet", 80, "hit_ratio", "HIT%" }, { "fleet", 80, "gets", "GET/s" },
-            { "tune", 80, "slab_automove", "automove mode" }, { "overview", 160, "memory.items", "items of memory" }, { "classes", 250, "class.agex", "AGE/MED" } }) do
+
+            { "tune", 80, "slab_automove", "automove mode" },
+            { "overview", 160, "memory.items", "items of memory" }, { "classes", 250, "class.agex", "AGE/MED" } }) do
             local name, width, term, title = table.unpack(case)
             local grid, ui = draw(frame, name, { width, 24 })
             explain.open(ui, view_list.current(ui), frame, { explain.entry(term) })
@@ -207,6 +209,7 @@ describe("an explanation", function()
         end
         screens.shows(text, "also ")
         assert.equal(0, grid.clipped)
+        assert.truthy(text:find("%d+ more ↑─┘"), text)
         after("cancel")
         assert.is_false(ui.explain.is_open)
     end)

@@ -2,6 +2,7 @@
 --- The box of an overlay with text: at the foot of the screen, as high as its text or the screen, and scrolled.
 local cells = require "slate.console.cells"
 local keys = require "slate.console.keys"
+local narrow = require "slate.console.draw.narrow"
 
 local M = {}
 
@@ -29,6 +30,7 @@ function M.draw(grid, ui, title, indent, parts)
     local y, x = grid.height - BELOW - shown, (grid.width - width) // 2
     ui.top = keys.top(ui.top, ui.top, math.max(shown, 0), total)
     grid:box(cells.area(y, x, shown + 2, width), title)
+    grid:text_right(y + shown + 1, x + width - 2, cells.DIALOG, narrow.more(ui.top, math.max(shown, 0), total))
     local line = 1 - ui.top -- of the part, from the first row shown
     for _, part in ipairs(parts) do
         local skip = math.max(0, -line)

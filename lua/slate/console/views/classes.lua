@@ -8,6 +8,7 @@ local class_table = require "slate.console.draw.class_table"
 local columns = require "slate.console.draw.class_columns"
 local figure = require "slate.console.figure"
 local keys = require "slate.console.keys"
+local narrow = require "slate.console.draw.narrow"
 local propose = require "slate.console.propose"
 local view_list = require "slate.console.view_list"
 
@@ -19,13 +20,13 @@ local DETAIL_ROWS <const>, DETAIL_MOST <const>, SCREEN_STEP <const> = 13, 24, 15
 local LONGEST_WINDOW_S <const> = 100
 
 -- "3 classes by EV/s ▼   rates over 10 s (a)   filter: ev>0"
-local function status_words(model, ui)
+local function status_words(model, ui, width)
     local words = { ("%d classes by %s %s"):format(#class_table.rows(model, ui), ui.sort.head,
         ui.is_ascending and "▲" or "▼"), ("rates over %d s (a)"):format(ui.window_s) }
     words[#words + 1] = ui.hides_idle and "idle hidden (i)" or nil
     words[#words + 1] = ui.filter ~= "" and "filter: " .. ui.filter or nil
     words[#words + 1] = ui.source and ("from: class %d ◀"):format(ui.source) or nil
-    return table.concat(words, "   ")
+    return narrow.fitting(width, "   ", words)
 end
 
 -- The class under the cursor: figures, then its evictions, hits and pages over time.
@@ -85,7 +86,7 @@ function M.draw(frame, ui, grid, area)
     end
     local y = area.y + area.height - foot
     if foot > 1 then
-        grid:text_fit(y, 0, area.width, cells.DIM, status_words(model, ui.classes))
+        grid:text_fit(y, 0, area.width, cells.DIM, status_words(model, ui.classes, area.width))
     end
     local hint_rows = math.max(foot - 1, 1)
     grid:paragraph(cells.area(y + foot - hint_rows, 0, hint_rows, area.width), style, hint)
