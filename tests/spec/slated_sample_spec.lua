@@ -185,6 +185,25 @@ describe("slated's sampled keys", function()
         assert.matches("\nsample: %d+ of 9000 requests of the last %d+%.%d s\n$", select(2, slatectl("hotkeys")))
     end)
 
+    it("have each place in a burst alike, also between requests that come one by one", function()
+        local NAMES <const>, EACH <const>, BURSTS <const>, SINGLES <const> = 16, 8, 100, 50
+        local gets = {}
+        for n = 0, NAMES * EACH - 1 do
+            gets[#gets + 1] = ("get key-%d\r\n"):format(n // EACH)
+        end
+        local burst = table.concat(gets)
+        rig.start("-t", "1")
+        wait_for(function() return stats("whatif").sampling == "1" end)
+        for n = 1, BURSTS * (SINGLES + 1) do
+            local is_burst = n % (SINGLES + 1) == 0
+            assert(rig.connection:send(is_burst and burst or ("get single-%d\r\n"):format(n)))
+            for _ = 1, is_burst and #gets or 1 do assert(rig.connection:receive("*l") == "END") end
+            world.pass(0.1 / (SINGLES + 1))
+        end
+        local hot = stats("hotkeys")
+        assert.truthy(tonumber(hot["1:requests"]) < 3 / NAMES * tonumber(hot.requests), hot["1:requests"])
+    end)
+
     it("find the key with most bytes among a few reads a second, by most of these reads", function()
         rig.start("-t", "1")
         assert.equal("STORED", rig.ask(("set big 0 0 %d\r\n%s"):format(4 * #VALUE, VALUE:rep(4))))

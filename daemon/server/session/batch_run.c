@@ -158,24 +158,38 @@ static uint32_t batch_read_bytes(struct batch *b, const struct request *r) {
     return reads && cache_peek(b->sv.ct, &r->key, &v) == CACHE_OK ? v.value_bytes : 0;
 }
 
-/* Samples one key, which stands for all requests since the last sample. The distance to the next
- * sample varies by a group at least, so that it does not fall into step with a client that repeats
- * its requests. */
-static void batch_sample_key(struct batch *b, unsigned count) {
+/* Notes the key of a request, which stands for so many requests. */
+static void batch_note_key(struct batch *b, const struct request *r, uint32_t requests) {
+    if (b->key_every != 0 && verb_has_key(r->verb)) {
+        cache_sample_key(b->sv.ct, &r->key, requests, batch_read_bytes(b, r));
+    }
+}
+
+/* A number below `span`. */
+static uint32_t batch_draw(struct batch *b, uint32_t span) {
+    return (uint32_t)((random_next(&b->key_random) >> 32) * span >> 32);
+}
+
+/* Samples keys of a group that has key_every requests or more: one, in any place. It stands for the
+ * group, so that each place in a burst of requests counts the same. */
+static void batch_sample_large_group(struct batch *b, unsigned count) {
+    batch_note_key(b, &b->group[batch_draw(b, count)], count);
+    b->key_every = cache_sample_key_every(b->sv.cache);
+}
+
+/* Samples keys of smaller groups, of which key_due has passed the end: each stands for the requests
+ * since the one before. The distance varies by key_every, so that it does not fall into step with
+ * a client that repeats its requests. */
+static void batch_sample_small_groups(struct batch *b, unsigned count) {
     /* few, so that samples begin soon after sampling is turned on */
     enum { RECHECK_REQUESTS = 64 };
-    unsigned i = (unsigned)(count + b->key_due); /* key_due is in [-count, -1] */
-    const struct request *r = &b->group[i];
-    if (b->key_every != 0 && verb_has_key(r->verb)) {
-        cache_sample_key(b->sv.ct, &r->key, (uint32_t)(b->key_wait - b->key_due),
-                         batch_read_bytes(b, r));
+    while (b->key_due < 0) {
+        batch_note_key(b, &b->group[(unsigned)(count + b->key_due)], b->key_wait);
+        b->key_every = cache_sample_key_every(b->sv.cache);
+        uint32_t every = b->key_every != 0 ? b->key_every : RECHECK_REQUESTS;
+        b->key_wait = every > 1 ? every / 2 + batch_draw(b, every + 1) : 1;
+        b->key_due += b->key_wait;
     }
-    b->key_every = cache_sample_key_every(b->sv.cache);
-    uint32_t every = b->key_every != 0 ? b->key_every : RECHECK_REQUESTS;
-    bool spans_groups = every > count; /* else each group has one sample, in any place */
-    uint32_t least = spans_groups ? every / 2 : 0, span = spans_groups ? every + 1 : count;
-    uint64_t drawn = random_next(&b->key_random) >> 32;
-    b->key_due = b->key_wait = least + (uint32_t)(drawn * span >> 32);
 }
 
 bool batch_copied_much(struct batch *b) {
@@ -255,8 +269,9 @@ void batch_run_group(struct batch *b) {
     batch_settle_replies(b);
     counter_add(&b->sv.counters->requests, n);
     cache_count_key_requests(b->sv.ct, keys);
-    b->key_due -= n;
-    if (b->key_due < 0 && n > 0) {
-        batch_sample_key(b, n);
+    if (b->key_every != 0 && n >= b->key_every) {
+        batch_sample_large_group(b, n);
+    } else if ((b->key_due -= n) < 0) {
+        batch_sample_small_groups(b, n);
     }
 }

@@ -157,8 +157,8 @@ struct batch {
     unsigned shrink_turns;  /* turns since the last check of the buffers */
     size_t   used_most, text_most; /* most bytes in the buffers since that check */
     unsigned grouped;  /* requests in the group */
-    int64_t  key_due;  /* requests until the next key is sampled */
-    int64_t  key_wait; /* key_due right after the last sample */
+    int64_t  key_due;  /* requests of small groups until the next key is sampled */
+    uint32_t key_wait; /* those from the sample before to that one */
     uint64_t key_random;
     uint32_t key_every; /* mean distance of sampled keys; 0: sampling is off */
     unsigned slot_count, slot_current; /* slot_current: of the replies being written */
