@@ -4,6 +4,7 @@ local verdict = require "slate.judge.verdict"
 local advice_slabs = require "slate.judge.advice_slabs"
 local attention = require "slate.judge.attention"
 local doctor = require "slate.judge.doctor"
+local policy_curve = require "slate.base.policy_curve"
 local relief = require "slate.judge.relief"
 local snapshots = require "support.snapshots"
 local bounds = require "slate.judge.bounds"
@@ -479,6 +480,25 @@ describe("several classes that starve", function()
         end
         same.page_plan = nil
         assert.same({ 17, 17, 18 }, { first(), first(19), first(21) })
+    end)
+
+    it("leave the cheapest pages to the one that had them until another gains more than that one can", function()
+        local same, gains = seen(three_starving()), { [17] = { 10, 5, 15 }, [18] = { 9, 5, 14 }, [19] = { 1, 0, 2 } }
+        local move, gain = verdict.predicted_move, policy_curve.gain
+        verdict.predicted_move = function(_, _, _, _, _, given) -- only the first move pays
+            local change = given and -0.01 or 0.01
+            return { hit_ratio_change = change, least = change - 0.005, most = change + 0.005, hits_per_s = change,
+                lost_per_s = 0 }
+        end
+        policy_curve.gain = function(class) return table.unpack(gains[class.id] or { 0, 0, 0 }) end
+        finally(function() verdict.predicted_move, policy_curve.gain = move, gain end)
+        local function advised(of_18)
+            gains[18], same.now = of_18, next_snapshot(same.now)
+            return same:plan({}).advised[1].to
+        end
+        same.page_plan = nil
+        assert.same({ 17, 17, 18, 18 }, { advised({ 9, 5, 14 }), advised({ 14, 9, 19 }), advised({ 16, 9, 19 }),
+            advised({ 12, 9, 17 }) })
     end)
 
     it("get pages of one donor at once, which keeps two of its ten", function()

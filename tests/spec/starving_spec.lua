@@ -50,6 +50,10 @@ describe("starving", function()
         ["is found after three samples with evictions, not before"] = {
             { false, 2, { age = 600 } }, { true, 3, { age = 600 } },
             { false, 3, function(i) return { age = 600 }, { evicted = i < 3 and 400 * i or 800 } end } },
+        ["is found of few evictions once their count tells that a donor keeps its items twice as long, at 95 %"] = {
+            { false, 3, function(i) return { age = 54 }, { evicted = 2 * i, number = 20 } end }, -- 6 of them
+            { true, 6, function(i) return { age = 54 }, { evicted = 2 * i, number = 20 } end },
+            { true, 3, function(i) return { age = 80 }, { evicted = 2 * i, number = 20 } end } },
         ["is nothing at lives that differ by less than a second"] = { -- they live 0.1 s
             { false, 3, function(i) return { age = 1 }, { evicted = 40000 * i } end },
             { true, 3, function(i) return { age = 2 }, { evicted = 40000 * i } end } },
@@ -97,6 +101,20 @@ describe("starving", function()
         assert.equal(2, kept_s(100, 60, 40), "memcached does not count all")
     end)
 
+    it("evicts as long as three of its usual pauses last, ten seconds at least and a minute at most", function()
+        local function calm_after_s(pause_s)
+            local one, evicted = view.observer(), 0
+            for i = 0, 200 + 100 do
+                evicted = i <= 200 and i // pause_s or evicted
+                one:observe(make(1000 + i, { [5] = class({ evicted = evicted }) }, { evictions = evicted }))
+                if i > 200 and one.rows[1].state == "calm" then
+                    return i - 200 // pause_s * pause_s
+                end
+            end
+        end
+        assert.same({ 10, 24, 60 }, { calm_after_s(1), calm_after_s(8), calm_after_s(40) })
+    end)
+
     it("shows no life longer than the server's, or than that of items from before its start", function()
         for age_s, life_s in pairs({ [15] = 23, [700] = 700 }) do
             local one = view.observer()
@@ -106,6 +124,22 @@ describe("starving", function()
             end
             assert.equal(life_s, one.rows[1].life_s) -- 4,000 items, two a second, would live 2,000 s
         end
+    end)
+
+    it("does not come and go with the evictions of a class that chance spreads", function()
+        local evicted, began, was, random = 0, 0, false, 1
+        local one = view.observer()
+        for i = 0, 600 do
+            for _ = 1, 8 do -- 2.4 a second, of a class whose items live 42 s: a third of what the other keeps its own
+                random = (random * 48271) % 2147483647
+                evicted = evicted + (random % 10 < 3 and 1 or 0)
+            end
+            one:observe(make(1000 + i, { [3] = class({ age = 160 }), [5] = class({ evicted = evicted, number = 100 }) },
+                { evictions = evicted }))
+            local starves = starving_of(one)[1] == 5
+            began, was = began + (starves and not was and 1 or 0), starves
+        end
+        assert.is_true(began <= 1, began)
     end)
 
     it("is found beside a class that keeps its items long, also where another one has a free page", function()

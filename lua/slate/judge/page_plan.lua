@@ -59,19 +59,23 @@ local function standing_moves(plan, rows)
     return moves
 end
 
--- What is known while a plan is made. given: the pages that donors give already, by class id; gain_of_page: the hits a
--- second that a page brings to a class in need; standing: of standing_moves; first: the class that came first before.
+-- What is known while a plan is made. given: the pages that donors give already, by class id; gain_of_page and
+-- most_of_page: the hits a second that a page brings to a class in need, and may bring at most; standing: of
+-- standing_moves; first: the class that came first before.
 -- earlier: the plan of an earlier snapshot; of no use if it rests on curves and this one does not, or the other way.
 local function state_of(one, curves, earlier)
     local seen, _, seen_s = verdict.figures_seen(one, curves)
     earlier = earlier and (earlier.curves == nil) == (curves == nil) and earlier or {}
     local self = { one = one, time_s = one.now and one.now.time_s or 0, curves = curves,
-        seen = seen, seen_s = seen_s, given = {}, gain_of_page = {},
+        seen = seen, seen_s = seen_s, given = {}, gain_of_page = {}, most_of_page = {},
         standing = standing_moves(earlier, one.rows), first = earlier[1] and earlier[1].to,
         never_evicts = (one.now and one.now.settings or {}).evictions == "off", failed = verdict.failed_moves(one) }
     for _, row in ipairs(seen and one.rows or {}) do
         local class = seen.by_id[row.id]
-        self.gain_of_page[row.id] = class and is_in_need(row) and policy_curve.gain(class, 1) or nil
+        if class and is_in_need(row) then
+            local gain, _, most = policy_curve.gain(class, 1)
+            self.gain_of_page[row.id], self.most_of_page[row.id] = gain, most
+        end
     end
     return self
 end
@@ -257,7 +261,9 @@ local function predict(self, move)
         pages = pages // 2
     until is_good or not made or pages < 1
     local was = self.standing[move.to]
-    move.expected_at_s = move.made and move.made.hit_ratio_change > 0 and self.time_s or was and was.expected_at_s
+    -- A gain begins to be expected where its figure shows one, so that chance about 0 is none.
+    local least = was and was.expects_gain and 0 or limits.prediction_band_least_ratio
+    move.expected_at_s = move.made and move.made.hit_ratio_change > least and self.time_s or was and was.expected_at_s
     move.expects_gain = is_expected(self, move.expected_at_s)
     move.failed = move.pages > move.free_pages and self.failed or nil -- free pages cost nothing
     move.is_advised = move.refuses or not move.failed and (not move.made or is_good)
@@ -279,11 +285,14 @@ local function move_to(self, to)
 end
 
 -- Sorts rows in need in the order in which they get pages: those that refuse stores, then by the hits that a page
--- brings, else by evictions.
+-- brings, else by evictions. The first gets the cheapest pages, so one that was expected to gain stays before another
+-- unless that one gains more than it can itself; without gains, unless that one evicts twice as much.
 local function sort_needs(self, rows)
     local function rank(row)
+        local was, gain = self.standing[row.id], self.gain_of_page[row.id]
         return starving.refuses(row) and row.out_of_memory_per_s * 1e9
-            or self.gain_of_page[row.id] or row.mean_evicted_per_s or 0
+            or was and was.expects_gain and self.most_of_page[row.id] or gain
+            or (row.mean_evicted_per_s or 0) * (was and limits.clearly_ratio or 1)
     end
     return largest_first(rows, rank, "id")
 end

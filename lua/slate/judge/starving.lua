@@ -15,6 +15,8 @@ local limits = require "slate.judge.thresholds"
 
 local M = {}
 
+local PAUSES <const> = 3 -- rule of three: one pause in twenty is longer than so many mean ones
+
 -- Memory that a server holds in pages, against its limit. Pure.
 --
 -- A class with items keeps a page, whatever the limit is. A server meets a lowered limit in time, or never.
@@ -143,8 +145,18 @@ function M.is_richer(row, other)
     return free > others or free == others and M.lifetime_s(row) > M.lifetime_s(other)
 end
 
+-- By which factor a life may be too long, and too short, at 95 %, by the number of items that left in the time seen: the
+-- square root of such a count has a standard error of a half. A life by age rests on no count.
+local function life_doubt(count)
+    if not count then
+        return 1, 1
+    end
+    return (math.sqrt(count + 1) + 1) ^ 2 / count, count > 1 and count / (math.sqrt(count) - 1) ^ 2 or math.huge
+end
+
+-- True if a class surely keeps its items longer than another one, with a page less.
 local function lives_longer(row, other)
-    return M.lifetime_s(row) > M.lifetime_s(other)
+    return M.lifetime_s(row) / life_doubt(row.life_count) > M.lifetime_s(other) / life_doubt(other.life_count)
 end
 
 -- The two best donors of all: a second one, as no class gives to itself.
@@ -177,7 +189,7 @@ local function remember(judge, rows, about)
             was = nil -- the id has gone to another class
         end
         local one = { chunk_bytes = row.chunk_bytes, starves = was and was.starves, well_s = was and was.well_s or 0,
-            evicted_at_s = (row.evicted_per_s or 0) > 0 and about.time_s or was and was.evicted_at_s,
+            evicted_at_s = was and was.evicted_at_s, pause_s = was and was.pause_s or 0,
             judged_pages = was and was.judged_pages or row.pages,
             grew_at_s = (row.pages_delta or 0) > 0 and about.time_s or was and was.grew_at_s }
         -- A class that gave pages away evicted the items in these pages: such a sample shows no need.
@@ -186,35 +198,59 @@ local function remember(judge, rows, about)
             left_per_s = row.left_per_s or 0, over_s = interval_s, grew = (row.pages_delta or 0) > 0, gave = gave,
             filled_pages = (about.filled_pages or {})[row.id] or 0 }
         if was then
-            table.move(was, 1, judge.samples - 1, 2, one)
+            table.move(was, 1, #was, 2, one)
+            while #one > judge.samples and #one * interval_s > limits.lately_s do
+                one[#one] = nil
+            end
+        end
+        if (row.evicted_per_s or 0) > 0 then
+            one.pause_s = one.evicted_at_s and (one.pause_s + about.time_s - one.evicted_at_s) / 2 or 0
+            one.evicted_at_s = about.time_s
         end
         classes[row.id] = one
     end
     judge.classes = classes
 end
 
--- Over the stored samples: evictions a second, and items a second that left; whether each of enough samples had
--- evictions; whether the class got pages; whether it kept its pages in enough samples.
+-- Over the last samples: evictions a second, and items a second that left; whether each of enough samples had
+-- evictions; whether the class got pages; whether it kept its pages in enough samples; the seconds. A class that evicts
+-- now and then is seen for up to ten seconds, unless its pages moved, until its life is known to within a factor.
 local function mean_of(judge, state)
     local evicted, left, over_s, is_steady, has_grown = 0, 0, 0, #state >= judge.samples, false
     local is_settled = is_steady
-    for _, sample in ipairs(state) do
+    for i, sample in ipairs(state) do
+        local has_moved = sample.grew or sample.gave
+        local _, doubt = life_doubt(math.max(evicted, left))
+        if i > judge.samples and (has_moved or not is_settled or doubt < limits.clearly_ratio) then
+            break
+        elseif i <= judge.samples then
+            is_steady, has_grown = is_steady and sample.evicted_per_s > 0, has_grown or sample.grew
+            is_settled = is_settled and not has_moved
+        end
         evicted, over_s = evicted + sample.evicted_per_s * sample.interval_s, over_s + sample.interval_s
         left = left + sample.left_per_s * sample.interval_s
-        is_steady, has_grown = is_steady and sample.evicted_per_s > 0, has_grown or sample.grew
-        is_settled = is_settled and not (sample.grew or sample.gave)
     end
-    return evicted / math.max(over_s, 1e-3), left / math.max(over_s, 1e-3), is_steady, has_grown, is_settled
+    return evicted / math.max(over_s, 1e-3), left / math.max(over_s, 1e-3), is_steady, has_grown, is_settled, over_s
 end
 
--- True if a donor keeps its items at least `times` times as long as this class, and apart_s longer. A donor of
--- free pages loses nothing, unless its items are younger: then it is about to fill them.
-local function is_better_off(row, donor, by_hits, times, apart_s)
+-- True if a class evicted in the last ten seconds, or evicts now and then: pauses longer than three usual ones come once
+-- in twenty by chance. So long a pause shows for a minute at most.
+local function evicts_lately(state, time_s)
+    local usual_s = math.min(PAUSES * state.pause_s, limits.evicts_most_s)
+    return state.evicted_at_s ~= nil and time_s - state.evicted_at_s < math.max(limits.lately_s, usual_s)
+end
+
+-- True if a donor keeps its items at least `times` times as long as this class, and apart_s longer; and surely
+-- surely_times as long, if both lives are as wrong as their counts allow. A donor of free pages loses nothing, unless
+-- its items are younger: then it is about to fill them.
+local function is_better_off(row, donor, by_hits, times, apart_s, surely_times)
     local age_s, own_s, lifetime_s = M.tail_age_s(donor), M.lived_s(row), M.lifetime_s(donor)
     if M.has_spare(M.free_pages(donor)) and not (age_s and age_s < own_s) then
         return true
     end
+    local _, doubt = life_doubt(row.life_count)
     return not by_hits and lifetime_s >= times * row.life_s and lifetime_s >= row.life_s + apart_s
+        and lifetime_s / life_doubt(donor.life_count) >= (surely_times or 0) * doubt * row.life_s
 end
 
 -- True if a class has free pages and will fill them within a minute, at the rate of the stored samples; or it got pages
@@ -224,8 +260,8 @@ local function is_filling(state, row, time_s)
     if free < 1 or row.is_growing then
         return free >= 1
     end
-    for _, sample in ipairs(state) do
-        filled, over_s = filled + sample.filled_pages, over_s + sample.over_s
+    for i = 1, math.min(#state, limits.starving_samples) do
+        filled, over_s = filled + state[i].filled_pages, over_s + state[i].over_s
     end
     local is_new = filled > 0 and state.grew_at_s and time_s - state.grew_at_s < limits.idle_fills_s
     return is_new or over_s > 0 and free <= filled / over_s * limits.idle_fills_s
@@ -249,7 +285,7 @@ local function any_donor_unsettled(rows)
     return false
 end
 
--- The same of any donor: the richest one, or the one that keeps its items longest.
+-- The same of any donor: the richest one, or the one that surely keeps its items longest.
 local function any_better_off(row, donors, ...)
     for _, best in ipairs(donors) do
         local donor = donor_of(row, best)
@@ -260,11 +296,16 @@ local function any_better_off(row, donors, ...)
     return false
 end
 
+-- Starving begins where it would not end at once: chance alone must not end it.
+local function begins(row, donors, by_hits)
+    return any_better_off(row, donors, by_hits, limits.starving_begins_ratio, limits.starving_apart_s,
+        limits.starving_ends_below_ratio)
+end
+
 --- True if a class that could give a page keeps its items so much longer than this one that lives alone would make this
 -- one starve.
 function M.lives_apart(row, rows)
-    return row.life_s ~= nil and any_better_off(row, { best_donors(rows, lives_longer) }, false,
-        limits.starving_begins_ratio, limits.starving_apart_s)
+    return row.life_s ~= nil and begins(row, { best_donors(rows, lives_longer) }, false)
 end
 
 local function judge_class(state, row, donors, about, all_per_s)
@@ -279,13 +320,13 @@ local function judge_class(state, row, donors, about, all_per_s)
         state.starves = state.well_s < limits.starving_ends_after_s
             and any_better_off(row, donors, by_hits, limits.starving_ends_at_once_ratio, 0)
     elseif state.is_steady and row.mean_evicted_per_s >= limits.starving_evictions_least_ratio * all_per_s then
-        state.starves = any_better_off(row, donors, by_hits, limits.starving_begins_ratio, limits.starving_apart_s)
+        state.starves = begins(row, donors, by_hits)
         state.well_s = 0
     end
 end
 
-local FIELDS <const> = { "stays_s", "life_s", "mean_evicted_per_s", "evicts_lately", "is_growing", "is_filling",
-    "is_measuring", "starves", "lives_short", "is_worst",
+local FIELDS <const> = { "stays_s", "life_s", "life_count", "mean_evicted_per_s", "evicts_lately", "is_growing",
+    "is_filling", "is_measuring", "starves", "lives_short", "is_worst",
     "advised", "predicted_change", "predicted_least", "predicted_most", "expects_gain" }
 
 --- Takes the next sample of a server, and writes the judgement into its rows: mean_evicted_per_s over the judge's
@@ -312,15 +353,16 @@ function Judge:observe(rows, about)
     self.time_s = about.time_s
     local all_per_s = 0
     for _, row in ipairs(rows) do
-        local per_s, left_per_s
+        local per_s, left_per_s, over_s
         local state = self.classes[row.id]
-        per_s, left_per_s, state.is_steady, row.is_growing, state.is_settled = mean_of(self, state)
+        per_s, left_per_s, state.is_steady, row.is_growing, state.is_settled, over_s = mean_of(self, state)
         -- No item has lived longer than the server, except items from before its start (-e).
         local longest_s = about.uptime_s and math.max(about.uptime_s, M.tail_age_s(row) or 0) or math.huge
         row.stays_s = left_per_s > 0 and math.min((row.items or 0) / left_per_s, longest_s) or nil
         row.life_s = per_s > 0 and (row.stays_s or math.min((row.items or 0) / per_s, longest_s)) or nil
+        row.life_count = row.stays_s and left_per_s * over_s or row.life_s and per_s * over_s or nil
         row.mean_evicted_per_s, all_per_s = per_s, all_per_s + per_s
-        row.evicts_lately = state.evicted_at_s ~= nil and state.evicted_at_s > about.time_s - limits.lately_s
+        row.evicts_lately = evicts_lately(state, about.time_s)
         row.is_filling = is_filling(state, row, about.time_s)
     end
     local donors, is_donor_unsettled = { best_donors(rows, M.is_richer) }, any_donor_unsettled(rows)

@@ -22,6 +22,7 @@ return {
     starving_ends_below_ratio = 2, -- starving ends below this ratio, lower than the first so that a finding stays,
     starving_ends_after_s = 10, -- once the ratio has been below for this long
     starving_ends_at_once_ratio = 1, -- below this ratio starving ends at once: no other class keeps its items as long
+    evicts_most_s = 60, -- a class that evicts now and then evicts until it did not for so long
     starving_evictions_least_ratio = 0.05, -- of all evictions: a class with fewer does not begin to starve
     clearly_ratio = 2, -- an advice stays until another one is this many times as good
     hardly_read_ratio = 0.02, -- hits / stores: below this a class is written, hardly read
