@@ -274,9 +274,9 @@ describe("the review of a setting", function()
             return told(one, { name = "class_policy", value = "sieve 5" }, "expects",
                 { whatif = whatif, curves = { [5] = curve } })
         end
-        assert.equal("not known: the miniature of lru hits 50.0%, the class with its own pages 30.0%",
+        assert.equal("not known: the miniature of lru hits 50.0%, the class with its own pages 30.0%; a trial tells",
             expects(WHATIF, UNLIKE))
-        assert.equal("not known: too few reads of the class were sampled", expects(WHATIF, nil))
+        assert.equal("not known: too few reads of the class were sampled; a trial tells", expects(WHATIF, nil))
         assert.equal("not known: nothing was counted yet", expects("STAT policy lru\r\n"
             .. "STAT why nothing was counted yet\r\nSTAT class:5:lru:hit_ratio 1\r\nSTAT class:5:lru:difference 0\r\n"
             .. "STAT class:5:lru:reads 900\r\nEND\r\n", LIKE))

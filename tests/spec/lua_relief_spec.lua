@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Whether more memory, or another policy, would help: one answer for slatectl doctor, slatectl advise and slatetop.
 local advice = require "slate.judge.advice"
+local json = require "slate.base.json"
 local sampled = require "slate.facts.sampled"
 local view = require "slate.judge.view"
 local prediction = require "slate.judge.prediction"
@@ -182,6 +183,18 @@ describe("whether more memory helps", function()
         local now = { general = { evictions = 5 }, settings = {}, classes = classes }
         return assert(advice.memory({ pair = function() return now end }, client, { hits = hits }))
     end
+
+    it("of 64 MiB in JSON is that of the text: at most today's misses, and null where the text tells none", function()
+        local told, young = advised_for(nil, 0.001, 1000000), advised_for(nil, 0.001, 1000000, nil,
+            { "STAT first_reads 400000", "STAT lru_hit_ratio 0.5" })
+        assert.matches("^%+5%.0 ± ", told.facts[3][2])
+        assert.near(0.05, told.gain_64m_ratio, 1e-9) -- twice today's memory
+        assert.matches("the sample is too young", young.facts[3][2])
+        for _, name in ipairs({ "gain_64m_ratio", "hit_ratio_most", "enough_bytes" }) do
+            assert.same({ "number", json.null }, { type(told[name]), young[name] }, name)
+        end
+        assert.equal(json.null, advised_for(nil, 0.001, 299).gain_64m_ratio)
+    end)
 
     it("has hits in reach that the band of the curve's end does not exclude", function()
         local told = advised_for(61, 0.11, 200)

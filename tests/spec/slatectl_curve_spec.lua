@@ -143,6 +143,17 @@ describe("slatectl curve", function()
         assert.is_nil(out:find("not full", 1, true), "a class is not the cache")
     end)
 
+    it("has no hits with more memory, in text and JSON, where advise memory tells no gain", function()
+        local young = TOLD:gsub("first_reads 1203", "first_reads 9000")
+        local _, out = run(young)
+        assert.truthy(out:find("; the sample is too young to tell what more memory would bring\n", 1, true), out)
+        assert.truthy(out:find("\nx0%.5 +32 MiB +63%.10%%") and out:find("\nx2 +128 MiB +%- +%- +%-\n"), out)
+        local curve = dkjson.decode((select(2, run(young, "--json"))), 1, dkjson.null)
+        assert.same({ { 1, 0.7129 }, { 2, dkjson.null, dkjson.null, dkjson.null } }, { curve.sizes[2], curve.sizes[3] })
+        assert.matches("the sample is too young", curve.without_gain)
+        assert.is_nil(dkjson.decode((select(2, run(TOLD, "--json")))).without_gain)
+    end)
+
     it("names the missing condition in place of figures", function()
         local code, out = run((TOLD:gsub("STAT hit_ratio_x.-\n", ""):gsub("lacks nothing",
             "lacks 40 of 64 keys are in the sample")))
@@ -184,6 +195,48 @@ describe("slatectl curve", function()
         for _, words in ipairs({ "curve needs slated: this server samples no keys", "slatectl chart curve --live",
             "slatectl capture -o day.trace.gz", "slatectl simulate day.trace.gz --memory 512m,1g,2g" }) do
             assert.truthy(err:find(words, 1, true), err)
+        end
+    end)
+end)
+
+describe("slatectl whatif --classes", function()
+    -- Of class 5 the miniature of lru hits as the class does, of class 6 not; class 7 has too few reads.
+    local function run(...)
+        local lines = { "STAT policy s3fifo", "STAT rate 0.01", "STAT real_hit_ratio 0.5" }
+        for prefix, lru in pairs({ [""] = 0.5, ["class:5:"] = 0.5, ["class:6:"] = 0.8, ["class:7:"] = 0.5 }) do
+            for policy, ratio in pairs({ lru = lru, s3fifo = 0.5 }) do
+                local name = prefix .. policy
+                lines[#lines + 1] = ("STAT %s:hit_ratio %g\r\nSTAT %s:difference %g\r\nSTAT %s:doubt 0\r\n"
+                    .. "STAT %s:reads %d"):format(name, ratio, name, ratio - 0.5, name, name,
+                    prefix == "class:7:" and 30 or 600)
+            end
+        end
+        local answers = { version = "VERSION 1.6.45", stats = "END",
+            ["stats slated"] = "STAT slated_version 0.1.0\r\nEND",
+            ["stats whatif"] = table.concat(lines, "\r\n") .. "\r\nEND" }
+        for id = 5, 7 do
+            answers["stats curve " .. id] = "STAT bytes 1048576\r\nSTAT reads 600\r\nSTAT point:1048576 0.5\r\n"
+                .. "STAT point:2097152 0.6\r\nEND"
+        end
+        local one = canned.new({}, answers)
+        one:install()
+        local code, out, err = one:slatectl({ "whatif", "--classes", ... }, {})
+        assert.equal(0, code, err)
+        return out
+    end
+
+    it("has the figures of a class, or why they are not known, in text and JSON", function()
+        local out, list = run(), dkjson.decode(run("--json")).classes
+        assert.truthy(out:find("\nclass 5\n.-\nlru +50%.00%% +%+0%.00 +0%.50 +600\n"), out) -- 3 of 600 reads may differ
+        local unlike = "the miniature of lru hits 80.0%, the class with its own pages 50.0%"
+        assert.truthy(out:find("\nother policies are not known for these classes; a trial tells: slatectl trial "
+            .. "class_policy='POLICY CLASS' --for 5m\nclass 6  " .. unlike
+            .. "\nclass 7  too few reads of the class were sampled\n", 1, true), out)
+        assert.same({ 5, 2, 6, 0, unlike, 7, 0, "too few reads of the class were sampled" }, { list[1].class,
+            #list[1].policies, list[2].class, #list[2].policies, list[2].unknown, list[3].class, #list[3].policies,
+            list[3].unknown })
+        for _, one in ipairs(list[1].policies) do
+            assert.equal(one.policy == "lru" and 0.005 or 0, one.doubt)
         end
     end)
 end)

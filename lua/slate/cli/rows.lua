@@ -22,11 +22,12 @@ end
 local function curve_rows(curve)
     local list = {}
     for _, point in ipairs(curve.points) do
-        list[#list + 1] = { policy = "lru", memory_bytes = point[1], hit_ratio = point[2] }
+        list[#list + 1] = { policy = "lru", memory_bytes = point[1], hit_ratio = point[2], least = point[3],
+            most = point[4] }
     end
     for _, size in ipairs(curve.sizes) do
         list[#list + 1] = { policy = "own", memory_bytes = math.floor(size[1] * curve.bytes), hit_ratio = size[2],
-            least = size[3], most = size[4] }
+            least = size[3], most = size[4] } -- null where it is not known
     end
     return list
 end

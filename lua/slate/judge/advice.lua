@@ -5,6 +5,7 @@
 --
 -- Pages and chunk sizes are in slate.judge.advice_slabs.
 local sampled = require "slate.facts.sampled"
+local json = require "slate.base.json"
 local limits = require "slate.judge.thresholds"
 local money = require "slate.judge.money"
 local moves = require "slate.facts.moves"
@@ -156,18 +157,14 @@ local function relief_about(context, client, options)
     return relief.about(one, sampled.curves(client, relief.wanted(one)))
 end
 
--- The gain in words; "not known yet" if chance alone may be as much as the hit ratio can rise, or fall; or why more
--- memory has no gain to tell. about: of slate.judge.relief.
-local function gain_in_words(curve, times, here, about)
-    local gain, error_ratio, most = sampled.gain_at(curve, times)
-    local below = relief.below_least(about.classes, times * curve.bytes)
-    local without = times > 1 and relief.without_gain(curve, about)
-    if below or without then
-        return below and "out of reach: " .. below or without
-    elseif relief.few_reads(curve) or limits.errors_apart * error_ratio >= (times > 1 and 1 - here or here) then
+-- The gain in words; "not known yet" if chance alone may be as much as the hit ratio can rise, or fall; or why it is
+-- not known. about: of slate.judge.relief.
+local function gain_in_words(curve, times, about)
+    local gain, error_ratio, most = relief.gain(curve, about, times)
+    if gain and limits.errors_apart * error_ratio >= (times > 1 and most or 1 - most) then
         return "not known yet: too few reads were sampled"
     end
-    return relief.gain_words(gain, error_ratio, most)
+    return gain and relief.gain_words(gain, error_ratio, most) or error_ratio
 end
 
 -- The hit ratio at a point of the curve in words, and the band of 95 % about it. At least as much as today's point
@@ -227,21 +224,22 @@ function M.memory(context, client, options)
     end
     local bytes, most = curve.bytes, points[#points][2]
     local here, enough = sampled.between(points, bytes), bytes_for(points, most - limits.policy_gain_least_ratio)
-    local judged = relief.memory(curve, about)
+    local judged, is_told = relief.memory(curve, about), not relief.without_gain(curve, about)
     local advice = {
         facts = {
             { "memory", memory_words(curve) },
             { "hits lately", curve.measured_hit_ratio and units.percent(curve.measured_hit_ratio, 2) .. ", counted"
                 or "not known yet" },
-            { "twice of it", gain_in_words(curve, 2, here, about) },
-            { "half of it", gain_in_words(curve, 0.5, here, about) },
+            { "twice of it", gain_in_words(curve, 2, about) },
+            { "half of it", gain_in_words(curve, 0.5, about) },
             { "source", ("%s, of %s; ± is a band of 95%%"):format(source,
                 units.plural(curve.reads or 0, "sampled read")) },
             { "first reads", sampled.first_reads_words(curve) or "not known" },
         },
         text = judged.text .. (judged.is_short and ":" or ""), commands = {}, bytes = bytes, hit_ratio = here,
-        hit_ratio_most = most, enough_bytes = enough, is_short = judged.is_short or false,
-        gain_64m_ratio = sampled.between(points, bytes + 64 * MIB) - here,
+        hit_ratio_most = is_told and most or json.null, enough_bytes = is_told and enough or json.null,
+        is_short = judged.is_short or false,
+        gain_64m_ratio = relief.gain(curve, about, 1 + 64 * MIB / bytes) or json.null,
     }
     if options.hits then
         advice.text, advice.target_bytes, advice.commands[1] = for_target(curve, points, here, options.hits / 100,

@@ -178,14 +178,11 @@ local function of_memory(one, replies, mib)
     end
     local about = relief.about(one)
     curve = sampled.at_level(curve, about.today)
-    local points, source = relief.points(curve)
-    local untold = mib * MIB > limit and relief.without_gain(curve, about) or relief.few_reads(curve)
-    if untold or not points then
-        return untold or sampled.too_few("for a curve")
+    local gain, error_ratio, most = relief.gain(curve, about, mib * MIB / curve.bytes)
+    if not gain then
+        return error_ratio
     end
-    local gain = sampled.between(points, mib * MIB) - sampled.between(points, limit)
-    local here = about.today or sampled.between(points, limit)
-    local _, error_ratio, most = sampled.gain_at(curve, mib * MIB / curve.bytes)
+    local here, _, source = about.today or 1 - most, relief.points(curve)
     return ("hit ratio %s → %s, %s, by %s"):format(units.percent(here, 1),
         units.percent(math.max(0, math.min(here + gain, 1)), 1), relief.gain_words(gain, error_ratio, most), source)
 end
@@ -199,7 +196,7 @@ local function of_policy(one, replies, name, class_id)
     end
     local doubted = of_class and relief.unlike_class(of_class, (replies.curves or {})[class_id])
     if doubted then
-        return doubted
+        return ("not known: %s; a trial tells"):format(doubted)
     end
     local policies = of_class or not class_id and whatif.policies and sampled
         .policies_at_level(whatif.totals, whatif.policies, relief.today(one.past and one:lately())) or {}

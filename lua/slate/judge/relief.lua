@@ -360,6 +360,19 @@ function M.without_gain(curve, about)
     return without_evictions(curve, about) or untold_by(curve)
 end
 
+--- The gain of hit ratio with so many times the memory, its standard error, and the most that it can be (all misses);
+-- or nil and why it is not known, a sentence.
+function M.gain(curve, about, times)
+    local below = M.below_least(about.classes, times * curve.bytes)
+    local untold = below and "out of reach: " .. below or times > 1 and M.without_gain(curve, about)
+        or M.few_reads(curve)
+    local gain, error_ratio, most = sampled.gain_at(curve, times)
+    if untold or not gain then
+        return nil, untold or sampled.too_few("for a curve")
+    end
+    return gain, error_ratio, most
+end
+
 --- Whether the server is short of memory: { is_short, times, bytes_more, gain, error_ratio, most (these five if it is),
 -- text }; nil before enough was sampled.
 function M.memory(curve, about)
@@ -414,11 +427,11 @@ function M.unlike_class(policies, curve)
     end
     local reads = math.min(lru and lru.reads or 0, curve and curve.reads or 0)
     if reads < limits.sampled_reads_least or #curve == 0 or not curve.bytes then
-        return "not known: too few reads of the class were sampled"
+        return "too few reads of the class were sampled"
     end
     local own = sampled.between(curve, curve.bytes)
     return math.abs(lru.hit_ratio - own) > ratio_band(lru.hit_ratio, lru.reads) + ratio_band(own, curve.reads)
-        and ("not known: the miniature of lru hits %s, the class with its own pages %s"):format(
+        and ("the miniature of lru hits %s, the class with its own pages %s"):format(
             units.percent(lru.hit_ratio, 1), units.percent(own, 1)) or nil
 end
 

@@ -145,8 +145,8 @@ function M.is_richer(row, other)
     return free > others or free == others and M.lifetime_s(row) > M.lifetime_s(other)
 end
 
--- By which factor a life may be too long, and too short, at 95 %, by the number of items that left in the time seen: the
--- square root of such a count has a standard error of a half. A life by age rests on no count.
+-- By which factor a life may be too long, and too short, at 95 %, by the number of items that left in the time seen:
+-- the square root of such a count has a standard error of a half. A life by age rests on no count.
 local function life_doubt(count)
     if not count then
         return 1, 1
@@ -233,8 +233,8 @@ local function mean_of(judge, state)
     return evicted / math.max(over_s, 1e-3), left / math.max(over_s, 1e-3), is_steady, has_grown, is_settled, over_s
 end
 
--- True if a class evicted in the last ten seconds, or evicts now and then: pauses longer than three usual ones come once
--- in twenty by chance. So long a pause shows for a minute at most.
+-- True if a class evicted in the last ten seconds, or evicts now and then: pauses longer than three usual ones come
+-- once in twenty by chance. So long a pause shows for a minute at most.
 local function evicts_lately(state, time_s)
     local usual_s = math.min(PAUSES * state.pause_s, limits.evicts_most_s)
     return state.evicted_at_s ~= nil and time_s - state.evicted_at_s < math.max(limits.lately_s, usual_s)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl curve [CLASS]: the expected hit ratio with other amounts of memory, and its error.
+local json = require "slate.base.json"
 local must = require("slate.base.failure").must
 local relief = require "slate.judge.relief"
 local sampled = require "slate.facts.sampled"
@@ -72,6 +73,13 @@ local function bytes_of(curve, size)
     return size[1] == 1 and math.max(curve.bytes, curve.used_bytes) or math.floor(size[1] * curve.bytes)
 end
 
+-- Takes the hit ratios of more memory back where the advice of slate.judge.relief would not tell them.
+local function leave_out_more(curve)
+    for i, size in ipairs(curve.without_gain and curve.sizes or {}) do
+        curve.sizes[i] = size[1] > 1 and { size[1], json.null, json.null, json.null } or size
+    end
+end
+
 -- The hit ratios of the running policy; today's is counted, and has no band.
 local function size_rows(curve)
     local rows, now = {}, nil
@@ -79,17 +87,19 @@ local function size_rows(curve)
         now = size[1] == 1 and size[2] or now
     end
     for i, size in ipairs(curve.sizes) do
-        rows[i] = { ("x%g"):format(size[1]), units.bytes_in_words(bytes_of(curve, size)), share(size[2]),
-            size[1] == 1 and "counted" or band_of(size),
-            size[1] == 1 and "" or now and ("%+.2f"):format(100 * (size[2] - now)) or "-" }
+        local is_known = size[2] ~= json.null
+        rows[i] = { ("x%g"):format(size[1]), units.bytes_in_words(bytes_of(curve, size)),
+            is_known and share(size[2]) or "-", size[1] == 1 and "counted" or is_known and band_of(size) or "-",
+            size[1] == 1 and "" or is_known and now and ("%+.2f"):format(100 * (size[2] - now)) or "-" }
     end
     return rows
 end
 
 local function out_text(context, curve)
     context:out(context:pairs(facts_of(curve)))
-    for _, sentence in ipairs({ curve.unfilled or false, curve.out_of_reach or false }) do
-        context:out(sentence and sentence .. "\n" or "")
+    local is_said = curve.without_gain == sampled.first_reads_words(curve)
+    for _, sentence in ipairs({ not is_said and curve.without_gain or "", curve.out_of_reach or "" }) do
+        context:out(sentence, sentence ~= "" and "\n" or "")
     end
     if curve.lacks then
         context:out(("the hit ratio of the cache's policy with other memory is not known yet: %s\n"):format(
@@ -125,8 +135,9 @@ end
 -- Points of hit ratios as points of miss ratios, with their bands. bytes_at: the memory of a point.
 local function misses_of(points, bytes_at)
     local list = {}
-    for i, point in ipairs(points) do
-        list[i] = { bytes_at(point), 1 - point[2], point[4] and 1 - point[4], point[3] and 1 - point[3] }
+    for _, point in ipairs(points) do
+        list[#list + 1] = point[2] ~= json.null
+            and { bytes_at(point), 1 - point[2], point[4] and 1 - point[4], point[3] and 1 - point[3] } or nil
     end
     return list
 end
@@ -160,22 +171,21 @@ function M.run(context, parsed)
     end
     if not parsed.class then
         local general = stats.figures(must(client:stats("")))
-        curve.bytes_limit, curve.unfilled = general.limit_maxbytes, relief.unfilled(general, curve)
+        curve.bytes_limit, curve.full = general.limit_maxbytes, not relief.unfilled(general, curve)
+        curve.without_gain = relief.without_gain(curve,
+            { general = general, evicts = (general.evictions or 0) > 0 or nil })
         local _, classes = stats.numbered(client:stats("slabs") or {}, "id", {}, {})
         local least_bytes = relief.least_bytes(classes)
         curve.out_of_reach = curve.points[1] and relief.below_least(classes, curve.points[1][1])
         sampled.leave_out_below(curve, least_bytes)
+        leave_out_more(curve)
     end
     client:close()
     if context.json then
-        local array = require("slate.base.json").array
-        curve.points, curve.sizes = array(curve.points), array(curve.sizes)
+        curve.points, curve.sizes = json.array(curve.points), json.array(curve.sizes)
         curve.server, curve.class = context.server.name, parsed.class
-        for name in pairs(curve) do
-            curve[name] = not name:find("^band_x") and curve[name] or nil -- sizes have these bands
-        end
-        if not parsed.class then
-            curve.full, curve.unfilled = not curve.unfilled, nil
+        for _, size in ipairs(curve.sizes) do
+            curve[("band_x%g"):format(size[1])] = nil -- sizes have these bands
         end
         curve.time_s = require("slate.base.clock").time_s()
         context:out_json("slate/curve/1", curve)

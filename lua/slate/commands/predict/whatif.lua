@@ -1,45 +1,64 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl whatif: the hit ratios that the other policies would have.
+local json = require "slate.base.json"
 local must = require("slate.base.failure").must
+local relief = require "slate.judge.relief"
+local sampled = require "slate.facts.sampled"
 local units = require "slate.base.units"
 
 local M = {}
 
 local COLUMNS <const> = "POLICY<|HITS|POINTS|± (95%)|SAMPLED"
 
+-- Above the reasons of classes without a table.
+local UNKNOWN <const> = "other policies are not known for these classes; a trial tells: slatectl trial "
+    .. "class_policy='POLICY CLASS' --for 5m\n"
+
 function M.declare(command)
     command:flag("--classes", "Show each class that has enough reads, too.")
 end
 
+-- Policies with the doubt that their reads leave; none of the policy in use.
+local function doubted(policies, running)
+    for _, one in ipairs(policies) do
+        one.doubt = one.policy == running and 0 or relief.doubt(one)
+    end
+    return json.array(policies)
+end
+
 local function as_rows(policies, running)
-    local rows, doubt = {}, require("slate.judge.relief").doubt
+    local rows = {}
     for i, one in ipairs(policies) do
         local is_now = one.policy == running
         rows[i] = {
             is_now and one.policy .. " *" or one.policy, units.percent(one.hit_ratio, 2),
-            is_now and "" or ("%+.2f"):format(100 * one.difference), is_now and "" or ("%.2f"):format(100 * doubt(one)),
+            is_now and "" or ("%+.2f"):format(100 * one.difference), is_now and "" or ("%.2f"):format(100 * one.doubt),
             units.count(one.reads),
         }
     end
     return rows
 end
 
--- The classes that miniatures tell nothing of: the reasons by id. client: of the server.
-local function doubts_of(client, classes)
-    local ids, doubts = {}, {}
+-- The classes in ascending order: { class, policies, unknown (why the miniatures tell nothing of the class, a sentence;
+-- then it has no policies) }. client: of the server.
+local function classes_judged(client, classes, running)
+    local ids, list = {}, json.array()
     for id in pairs(classes) do
         ids[#ids + 1] = id
     end
-    local curves = require("slate.facts.sampled").curves(client, ids)
-    for id, policies in pairs(classes) do
-        doubts[id] = require("slate.judge.relief").unlike_class(policies, curves[id])
+    table.sort(ids)
+    local curves = sampled.curves(client, ids)
+    for i, id in ipairs(ids) do
+        local unknown = relief.unlike_class(classes[id], curves[id])
+        list[i] = { class = id, unknown = unknown,
+            policies = unknown and json.array() or doubted(classes[id], running) }
     end
-    return doubts
+    return list
 end
 
-local function out_text(context, totals, policies, classes, doubts)
+local function out_text(context, totals, policies, classes)
     context:out(context:pairs({
-        { "policy", require("slate.facts.sampled").policy_in_words(totals) },
+        { "policy", sampled.policy_in_words(totals) },
         { "hits", totals.real_hit_ratio and units.percent(totals.real_hit_ratio, 2)
             .. " lately, measured; the other policies by miniature caches" or "not counted yet" },
         { "why", totals.why }, { "changed", totals.changed },
@@ -56,41 +75,33 @@ local function out_text(context, totals, policies, classes, doubts)
     if #records > 0 then
         context:out("\nwhat these go by\n", context:pairs(records))
     end
-    local ids = {}
-    for id in pairs(classes) do
-        ids[#ids + 1] = id
+    local unknown = {}
+    for _, one in ipairs(classes) do
+        unknown[#unknown + 1] = one.unknown and { "class " .. one.class, one.unknown }
+        context:out(one.unknown and "" or ("\nclass %d\n"):format(one.class),
+            one.unknown and "" or context:table(COLUMNS, as_rows(one.policies, totals.policy)))
     end
-    table.sort(ids)
-    for _, id in ipairs(ids) do
-        context:out(("\nclass %d\n"):format(id), doubts[id] and doubts[id] .. "\n"
-            or context:table(COLUMNS, as_rows(classes[id], totals.policy)))
+    if unknown[1] then
+        context:out("\n", UNKNOWN, context:pairs(unknown))
     end
-end
-
-local function as_list(classes)
-    local list = require("slate.base.json").array()
-    for id, policies in pairs(classes) do
-        list[#list + 1] = { class = id, policies = policies }
-    end
-    table.sort(list, function(a, b) return a.class < b.class end)
-    return list
 end
 
 function M.run(context, parsed)
     local client = must(context:connect())
-    local totals, policies, classes = must(require("slate.facts.sampled").whatif(client))
-    local doubts = parsed.classes and not context.json and doubts_of(client, classes) or {}
+    local totals, policies, classes = must(sampled.whatif(client))
+    policies = doubted(policies, totals.policy)
+    classes = parsed.classes and classes_judged(client, classes, totals.policy) or {}
     client:close()
     if context.json then
         context:out_json("slate/whatif/1", {
             server = context.server.name, time_s = require("slate.base.clock").time_s(), totals = totals,
-            policies = require("slate.base.json").array(policies), classes = as_list(classes),
+            policies = policies, classes = parsed.classes and classes or nil,
         })
     else
-        out_text(context, totals, policies, parsed.classes and classes or {}, doubts)
+        out_text(context, totals, policies, classes)
     end
     if #policies == 0 then
-        return nil, require("slate.facts.sampled").too_few("to compare policies"), "no"
+        return nil, sampled.too_few("to compare policies"), "no"
     end
     return 0
 end
