@@ -26,14 +26,23 @@ describe("the view of curves", function()
     end)
 
     it("has the miss ratio of now, called a model, and a scale around it", function()
-        shows(drawn(answered()), "LRU model of the whole cache: miss 25.1 % at 64 MiB", "  48.8 █████▇", "^now 64 MiB",
+        shows(drawn(answered()), "LRU model of the whole cache: miss 6.4 % at 64 MiB", "  12.5 █████▇", "^now 64 MiB",
             "^128 MiB",
-            "s3fifo hit 77.4 % over 5 turnovers; expected (95 % band): x0.5 76.7\n") -- of 100 reads: no gain is told
+            "s3fifo hit 94.2 % in the last 10 s; expected (95 % band): x0.5 94.0\n") -- of 100 reads: no gain is told
+    end)
+
+    it("has one level, that of the hits counted lately, in the curve, its sizes and the policies", function()
+        local frame = answered()
+        local now = ("hit %.1f %%"):format(100 * frame.model.observer:lately().hit_ratio)
+        assert.equal("hit 94.2 %", now)
+        shows(drawn(frame), "s3fifo " .. now, "s3fifo   " .. now:gsub("hit", "hit "))
+        frame.model.observer.lately = function() return { reads = 900, hit_ratio = 0.5 } end -- fewer than the curve's
+        shows(drawn(frame), "s3fifo hit 77.4 % over 5 turnovers", "s3fifo   hit  77.4 %", "miss 25.1 % at 64 MiB")
     end)
 
     it("has the policies, today's first, with unknown figures called so", function()
         local text = drawn(answered(), nil, 160, 50)
-        shows(text, "s3fifo   hit  77.4 %   +0.00 ±", "in use", "tinylfu  too few reads")
+        shows(text, "s3fifo   hit  94.2 %   +0.00 ±", "in use", "tinylfu  too few reads")
         assert.truthy(text:find("s3fifo   hit", 1, true) < text:find("tinylfu  too few", 1, true))
         for sampling, said in pairs({ [0] = "lru: sampling is off", "lru: too soon" }) do
             shows(drawn(answered({ whatif = ("STAT sampling %d\r\nSTAT policy lru\r\nSTAT why too soon\r\nEND\r\n")
@@ -43,12 +52,13 @@ describe("the view of curves", function()
 
     it("has the value of a page, and what follows from it", function()
         shows(drawn(answered()), "hits/s BETTER", "  12    11   28.0             80.8     +2.1      -50",
-            "no class starves: no move is advised")
+            "which class starves is not judged yet: no move is advised")
     end)
 
     it("has the class under the cursor and its figures in words at 60x15, and counts what has no room", function()
         local frame, ui = answered(), { curves = view.state() }
-        shows(drawn(frame, ui, 60, 15), "LRU model of the whole cache", "  12    11   28.0", "s3fifo hit 77.4 %")
+        shows(drawn(frame, ui, 60, 15), "LRU model of the whole cache",
+            "  12    11   28.0", "s3fifo hit 94.2 % in the last 10 s")
         view.command(frame, ui, "down")
         shows(drawn(frame, ui, 60, 15), "LRU model of class 12", "> 12    11   28.0",
             "\nclass 12 hits 80.8 %; a page more +2.1 hits/s, less -50")
@@ -68,7 +78,7 @@ describe("the view of curves", function()
         shows(drawn(class_curve(answered(), 12, "bytes 11534336; reads 299; " .. points)),
             "  12    11    5.2 not known: 299 sampled reads\n")
         shows(drawn(answered({ curve = "STAT bytes 67108864\r\nSTAT reads 900\r\nSTAT hit_ratio_x1 0.7\r\n"
-            .. "STAT hit_ratio_x2 0.8\r\nSTAT band_x2 0.05\r\nEND\r\n" })), "(95 % band): x2 80.0 (75.0-85.0)\n")
+            .. "STAT hit_ratio_x2 0.8\r\nSTAT band_x2 0.05\r\nEND\r\n" })), "(95 % band): x2 96.1 (95.2-97.1)\n")
     end)
 
     it("tells nothing of less than a page a class", function()
@@ -78,7 +88,7 @@ describe("the view of curves", function()
         frame.model.answers:take("curve", (frame.model.answers:text("curve"):gsub("bytes 67108864", "bytes 12582912")
             :gsub("STAT reads %d+", "STAT reads 900")), { at_s = 12, is_stats = true })
         local text = drawn(frame)
-        shows(text, "expected (95 % band): x2 84.3, x4 94.3")
+        shows(text, "expected (95 % band): x2 96.0, x4 98.6")
         assert.is_nil(text:find("^8 MiB", 1, true))
     end)
 

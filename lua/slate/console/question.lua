@@ -125,6 +125,12 @@ function M.few_reads(model, curve)
     return (call(model, "slate.judge.relief", "few_reads", curve))
 end
 
+--- The curve of the whole cache and the policies, both at the level of today's hit ratio; nil if they are not known.
+function M.at_level(model)
+    return judged(model, "slate.judge.relief", "at_level", model.answers:parsed("curve"),
+        model.answers:parsed("whatif"))
+end
+
 --- The least memory that the server can hold, in bytes: a page a class.
 function M.least_bytes(model)
     return model.now and call(model, "slate.judge.relief", "least_bytes", model.now.classes) or 0

@@ -344,6 +344,7 @@ function M.at_level(curve, today)
     end
     levelled.points, levelled.sizes = with_misses(curve.points, share), with_misses(curve.sizes, share)
     levelled.measured_hit_ratio = today
+    levelled.lru_hit_ratio = curve.lru_hit_ratio and 1 - (1 - curve.lru_hit_ratio) * share
     return levelled
 end
 

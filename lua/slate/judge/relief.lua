@@ -214,9 +214,10 @@ function M.relief_sentence(one, replies)
             move.refuses and "refuses stores" or "starves", units.plural(move.pages, "page"), move.from,
             trade_words(move) and " at the price of hits" or "") } }
     end
-    return { { text = move and M.no_use(move)
-        or (one.knows_starving and "no class starves" or view.STARVING_UNKNOWN)
-        .. ": no move is advised; m moves to the class chosen", tone = "note" } }
+    local none = starving.is_measuring(one.rows) and M.MEASURING or one.knows_starving and "no class starves"
+        or view.STARVING_UNKNOWN
+    return { { text = move and M.no_use(move) or none .. ": no move is advised; m moves to the class chosen",
+        tone = "note" } }
 end
 
 -- ---- the gain of more memory or of another policy ----
@@ -515,11 +516,18 @@ function M.sentences_without_gain(one, replies)
     return { curve and { text = M.without_gain(sampled.at_level(curve, about.today), about) } }
 end
 
+--- The curve of a server and its policies (of slate.facts.answers, or nil), both at the level of today's hit ratio, so
+-- that a screen has one level.
+function M.at_level(one, curve, whatif)
+    local today = M.today(one and one.past and one:lately())
+    return curve and sampled.at_level(curve, today),
+        whatif and sampled.policies_at_level(whatif.totals, whatif.policies, today)
+end
+
 --- All policies in few words, as "lru 91.0% -1.2±0.3", at the level of today's hit ratio: a list of { text }.
 function M.compared(one, replies)
-    local list, whatif = {}, answers.whatif(replies.whatif) or { totals = {}, policies = {} }
-    local today = M.today(one and one.past and one:lately())
-    for _, guess in ipairs(sampled.policies_at_level(whatif.totals, whatif.policies, today)) do
+    local list, _, policies = {}, M.at_level(one, nil, answers.whatif(replies.whatif))
+    for _, guess in ipairs(policies or {}) do
         list[#list + 1] = guess.hit_ratio and guess.difference and { text = M.doubt(guess) > 1
             and ("%s: %s"):format(guess.policy, TOO_YOUNG) or ("%s %.1f%% %+.1f±%.1f"):format(
             guess.policy, guess.hit_ratio * 100, guess.difference * 100, M.doubt(guess) * 100) } or nil
@@ -528,10 +536,11 @@ function M.compared(one, replies)
 end
 
 --- The rating of each policy, after the points by which chance may make its comparison wrong if enough reads were
--- sampled: a list of { label = the policy's name, text, tone }.
-function M.ratings(_, replies)
-    local list, whatif = {}, answers.whatif(replies.whatif) or { totals = {}, policies = {} }
-    for i, guess in ipairs(whatif.policies) do
+-- sampled, at the level of today's hit ratio: a list of { label = the policy's name, text, tone }.
+function M.ratings(one, replies)
+    local list, whatif = {}, answers.whatif(replies.whatif)
+    local _, policies = M.at_level(one, nil, whatif)
+    for i, guess in ipairs(policies or {}) do
         local is_now = guess.policy == whatif.totals.policy
         local word = M.too_few(whatif.totals, guess, {}) and TOO_FEW
             or guess.difference and M.doubt(guess) > 1 and TOO_YOUNG -- no hit ratio differs by more

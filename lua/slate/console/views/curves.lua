@@ -114,7 +114,8 @@ local function size_words(curve, policy, has_gain)
         expected[#expected + 1] = SIZES[size[1]] and (has_gain or size[1] < 1)
             and ("x%g %s"):format(size[1], ratio_words(table.unpack(size, 2, 4))) or nil
     end
-    return hit and ("%s hit %s %% over 5 turnovers%s%s"):format(policy or "its policy", figure.percent(hit),
+    return hit and ("%s hit %s %% %s%s%s"):format(policy or "its policy", figure.percent(hit),
+        curve.measured_hit_ratio and "in the last 10 s" or "over 5 turnovers",
         expected[1] and "; expected (95 % band): " or "", table.concat(expected, ", "))
         or "what its policy would hit with other memory: not known yet" .. (curve.lacks and "; " .. curve.lacks or "")
 end
@@ -133,11 +134,10 @@ end
 
 -- policies ------------------------------------------------------------------------------------
 
--- Policies in the order of the table: today's, then the others, the best first.
-local function in_order(whatif)
-    local today = whatif.totals.policy
-    return largest_first(table.move(whatif.policies, 1, #whatif.policies, 1, {}), function(guess)
-        return guess.policy == today and math.huge or guess.difference
+-- Policies in the order of the table: the one in use, then the others, the best first.
+local function in_order(policies, in_use)
+    return largest_first(table.move(policies, 1, #policies, 1, {}), function(guess)
+        return guess.policy == in_use and math.huge or guess.difference
     end, "policy")
 end
 
@@ -168,7 +168,8 @@ local function draw_policies(frame, grid, area)
     end
     local more = narrow.more(1, inside.height, #whatif.policies)
     grid:text_right(area.y, area.x + area.width - 1, cells.HEADER, more ~= "" and " " .. more .. " " or "")
-    for i, guess in ipairs(in_order(whatif)) do
+    local _, policies = question.at_level(frame.model)
+    for i, guess in ipairs(in_order(policies or whatif.policies, whatif.totals.policy)) do
         if i <= inside.height then
             draw_policy(grid, inside.y + i - 1, inside, guess, ratings[guess.policy] or { text = "" },
                 guess.policy == whatif.totals.policy)
@@ -291,7 +292,8 @@ function M.draw(frame, ui, grid, area)
         return
     end
     local answers = frame.model.answers
-    local curve, whatif = within_reach(answers:parsed("curve"), frame.model), answers:parsed("whatif")
+    local whatif = answers:parsed("whatif")
+    local curve = within_reach(question.at_level(frame.model) or answers:parsed("curve"), frame.model)
     local graph = area.height >= 40 and area.height // 2 or area.height >= 16 and 8
         or math.max(area.height - LOW_ROWS, GRAPH_LEAST)
     graph = math.min(graph, area.height)
