@@ -70,16 +70,6 @@ local function settle(lab, one)
     return { found = found, hit_ratio = (now.hits - was.hits) / math.max(1, now.gets - was.gets) }
 end
 
--- Orders a move; the server makes one after the other.
-local function order(lab, move)
-    local reply
-    repeat
-        reply = lab.client:command(("slabs reassign %d %d %d"):format(move.from, move.to, move.pages))
-        lab:pass(reply:find("^BUSY") and 0.1 or 0)
-    until not reply:find("^BUSY")
-    assert(reply == "OK", reply)
-end
-
 -- A round: adds to the row of the load. got: the round in which each class got pages.
 local function follow(lab, one, row, round, got)
     local before, known = watch(lab, one, WATCH_S)
@@ -95,7 +85,7 @@ local function follow(lab, one, row, round, got)
         row.texts[#row.texts + 1] = ("round %d: %s from class %d to %d%s: %s"):format(round,
             units.plural(move.pages, "page"), move.from, move.to, got[move.from] and ", BACK" or "",
             move.made and verdict.prediction_words(move.made) or move.why)
-        order(lab, move)
+        lab:move(move)
         moved[move.from], moved[move.to] = true, true
     end
     for _, move in ipairs(plan.advised) do

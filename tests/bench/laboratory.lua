@@ -154,6 +154,24 @@ function M:counts()
     return { gets = now.general.cmd_get, hits = now.general.get_hits, by_class = by_class }
 end
 
+--- Makes a move of pages { from, to, pages }: the server makes one after the other.
+function M:move(move)
+    local reply
+    repeat
+        reply = self.client:command(("slabs reassign %d %d %d"):format(move.from, move.to, move.pages))
+        self:pass(reply:find("^BUSY") and 0.1 or 0)
+    until not reply:find("^BUSY")
+    assert(reply == "OK", reply)
+end
+
+--- The hit ratio of the next seconds.
+function M:hits_for(seconds)
+    local was = self:counts()
+    self:pass(seconds)
+    local now = self:counts()
+    return (now.hits - was.hits) / math.max(1, now.gets - was.gets)
+end
+
 --- What `play` returns, as far as JSON has it, in a copy of this process as it is now.
 function M.apart(play)
     return cjson.decode(twins.fork(function() return cjson.encode(play()) end))
