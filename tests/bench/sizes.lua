@@ -64,7 +64,7 @@ local judge = {}
 -- The hit ratio at a multiple of the memory and its band, as slatectl gives them: the counted ratio and the gain.
 function judge.memory(look, client)
     local curve, rows = sampled.curve(client), {}
-    local _, is_young = sampled.first_reads(curve or {})
+    local is_young = sampled.is_young(curve or {})
     for _, times in ipairs(TIMES) do
         local gain, error_ratio = sampled.gain_at(curve or { points = {}, sizes = {} }, times)
         rows[#rows + 1] = gain and { predicted = gain, least = gain - 1.96 * error_ratio,

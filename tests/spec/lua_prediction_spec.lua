@@ -4,7 +4,7 @@ local view = require "slate.judge.view"
 local policy_curve = require "slate.base.policy_curve"
 local verdict = require "slate.judge.verdict"
 local prediction = require "slate.judge.prediction"
-local relief = require "slate.judge.relief"
+local shown = require "slate.judge.curves"
 local snapshots = require "support.snapshots"
 
 local MIB <const> = 1 << 20
@@ -312,7 +312,7 @@ describe("the review of a setting", function()
             local reply = ("STAT bytes %d\r\nSTAT reads 10000\r\nSTAT point:%d 0.5\r\nSTAT point:%d 0.7\r\n%sEND\r\n")
                 :format(64 * MIB, 32 * MIB, 96 * MIB, further or "")
             local one, asked = watched({}, 0, about), { curve = reply }
-            local memory = relief.sentences(one, asked)[1].text
+            local memory = shown.sentences(one, asked)[1].text
             return told(one, { name = "maxbytes", value = mib }, "expects", asked), memory
         end
         assert.equal("hit ratio 55.0% → 65.0%, +10.0 ± 0.9 points, by the LRU model",

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Whether more memory, or another policy, would help: one answer for slatectl doctor, slatectl advise and slatetop.
 local advice = require "slate.judge.advice"
+local curves = require "slate.judge.curves"
 local json = require "slate.base.json"
 local sampled = require "slate.facts.sampled"
 local view = require "slate.judge.view"
@@ -372,7 +373,7 @@ describe("whether another policy helps", function()
     it("says too young to tell in place of bounds of more than 100 points", function()
         local reply = table.concat(whatif_of(0.05, 1.06), "\r\n"):gsub("none:doubt 0", "none:doubt 1.14")
         local replies, words = { whatif = reply }, {}
-        for _, judge in ipairs({ relief.ratings, relief.compared }) do
+        for _, judge in ipairs({ curves.ratings, curves.compared }) do
             for _, one in ipairs(judge(nil, replies)) do
                 words[#words + 1] = (one.label or "") .. " " .. one.text
             end

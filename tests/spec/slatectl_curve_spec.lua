@@ -60,7 +60,7 @@ describe("a curve of slated", function()
         assert.equal("10.0 of 30.0 points of misses are first reads: no memory brings them",
             sampled.first_reads_words(curve))
         curve.first_reads = 1900
-        assert.is_true(select(2, sampled.first_reads(curve)))
+        assert.is_true(sampled.is_young(curve))
         assert.matches("; the sample is too young to tell what more memory would bring$",
             sampled.first_reads_words(curve))
         curve.first_reads = nil

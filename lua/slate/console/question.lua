@@ -125,7 +125,8 @@ function M.few_reads(model, curve)
     return (call(model, "slate.judge.relief", "few_reads", curve))
 end
 
---- The curve of the whole cache and the policies, both at the level of today's hit ratio; nil if they are not known.
+--- The curve of the whole cache and the policies, both at the level of today's hit ratio, nil if they are not known;
+-- and why no gain of more memory is known.
 function M.at_level(model)
     return judged(model, "slate.judge.relief", "at_level", model.answers:parsed("curve"),
         model.answers:parsed("whatif"))

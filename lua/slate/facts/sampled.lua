@@ -284,21 +284,17 @@ local function error_of_model(curve, bytes, ratio)
         or (curve.reads or 0) > 0 and math.sqrt(ratio * (1 - ratio) / curve.reads) or 0
 end
 
---- The share of the reads that were a key's first, and whether the sample is too young for a price or an advice of more
--- memory: most misses were first reads. nil if the server does not report them, or before enough was sampled.
-function M.first_reads(curve)
-    local ratio = curve.first_reads and (curve.reads or 0) > 0 and curve.first_reads / curve.reads
-    local hits = curve.measured_hit_ratio or curve.lru_hit_ratio
-    if not (ratio and hits) then
-        return nil
-    end
-    return ratio, 2 * ratio > 1 - hits
+--- Whether the sample is too young for a price or an advice of more memory: most misses were first reads. Not true if
+-- the server does not report them, or before enough was sampled.
+function M.is_young(curve)
+    local hits, reads = curve.measured_hit_ratio or curve.lru_hit_ratio, curve.reads or 0
+    return curve.first_reads and hits and reads > 0 and 2 * curve.first_reads / reads > 1 - hits
 end
 
 --- A sentence about first reads, or these and reads of expired keys if the server reports both; nil if they are not
 -- known, or none, or while no hits are known to compare them with.
 function M.first_reads_words(curve)
-    local _, is_young = M.first_reads(curve)
+    local is_young = M.is_young(curve)
     local hits = curve.measured_hit_ratio or curve.lru_hit_ratio or 0
     if hits == 0 then -- the LRU model begins without points
         return is_young and "nearly all reads were first reads: the sample is too young" or nil

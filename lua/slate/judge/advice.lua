@@ -39,7 +39,7 @@ local function reads_of(context, client, options)
         return options.reads_per_s
     end
     local _, _, rates, _, one = must(context:pair(client, options.interval or limits.lately_s))
-    return (rates and rates.general.cmd_get_per_s) or 0, relief.today(one and one:lately())
+    return (rates and rates.general.cmd_get_per_s) or 0, relief.today(one)
 end
 
 local function text_of(now, best, load)

@@ -53,14 +53,13 @@ local function instead_of(client, one, move, is_slated)
 end
 
 -- Why no move is advised. helpless: a move whose gain is not certain, or nil.
-local function without_moves(client, one, now, rates, helpless)
+local function without_moves(client, one, now, helpless)
     if helpless then
         local what, todo = instead_of(client, one, helpless, now.slated)
         return ("%s. No move is advised: %s; %s"):format(relief.no_use(helpless), what, todo)
     end
     local utility = now.slated and (view.automove_mode(now) == "utility" and "; automove utility" or "; utility")
-    return (view.knows_starving(now, rates, one and one.rows or {}) and "no class starves" or view.STARVING_UNKNOWN)
-        .. ": no move is advised" .. (utility and utility .. " moves pages to where they bring most hits" or "")
+    return relief.no_move(one) .. (utility and utility .. " moves pages to where they bring most hits" or "")
 end
 
 -- The text of a plan with moves: its first one in full, and what all bring.
@@ -99,7 +98,7 @@ end
 -- observer on which it rests.
 function M.pages(context, client, options)
     must(require("slate.facts.store").needs_slab(context.who, "pages that move"))
-    local now, _, rates, _, one = must(context:pair(client, options.interval or limits.lately_s))
+    local now, _, _, _, one = must(context:pair(client, options.interval or limits.lately_s))
     local plan = relief.plan(one, now.slated and sampled.curves(client, relief.wanted(one)) or nil)
     local list = prediction.page_worth(one, { curves = all_curves(client, now) })
     local shown = first(list, WORTH_SHOWN)
@@ -116,7 +115,7 @@ function M.pages(context, client, options)
     elseif plan.stuck[1] then
         advice.text = ("%s; %s"):format(relief.refusal(plan.stuck[1]), relief.remedy(nil, plan))
     else
-        advice.text = without_moves(client, one, now, rates, plan[1])
+        advice.text = without_moves(client, one, now, plan[1])
         advice.commands[1] = now.slated and not plan[1] and view.automove_mode(now) ~= "utility"
             and "slatectl automove utility" or nil
     end

@@ -134,8 +134,7 @@ end
 -- Few hits have the key of slatectl doctor's advice: a class that starves comes first; a curve helps only if the server
 -- evicts, and memcached has no curve.
 function KEYS.hits(one, starves)
-    local evicts = relief.evicts(one:lately(), one.rates and one.rates.general or {})
-    return starves and KEYS.starving or one.now.slated and evicts and KEYS.memory or nil
+    return starves and KEYS.starving or one.now.slated and relief.evicts(one) and KEYS.memory or nil
 end
 
 local function key_of(finding, one, starves)

@@ -105,17 +105,12 @@ function CHECKS.process(about, add)
 end
 
 -- The gain of more memory and of another policy, by slate.judge.relief, as in advise and slatetop.
-local function relief_about(about)
-    return { starves = about.in_need, evicts = relief.evicts(about.lately, about.general_rates),
-        today = relief.today(about.lately), classes = about.now.classes, now = about.now, rows = about.rows }
-end
-
 local function memory_of(about)
-    return about.curve and relief.memory(about.curve, relief_about(about))
+    return about.curve and relief.memory(about.curve, relief.about(about.one, about.curves))
 end
 
 local function policy_of(about)
-    return about.whatif and relief.policy(about.whatif, relief_about(about), about.curve)
+    return about.whatif and relief.policy(about.whatif, relief.about(about.one, about.curves), about.curve)
 end
 
 --- Classes that starve for want of pages: a fault if the moves to them bring hits that count.

@@ -10,6 +10,7 @@ local faults = require "slate.facts.faults"
 local incident_words = require "slate.judge.incident_words"
 local limits = require "slate.judge.thresholds"
 local moves = require "slate.facts.moves"
+local recent = require "slate.judge.recent"
 local relief = require "slate.judge.relief"
 local proxy = require "slate.facts.proxy"
 local snapshot = require "slate.facts.snapshot"
@@ -117,7 +118,7 @@ function CHECKS.hits_fell(about, add)
         add_incident(add, one, one.to_s and about.now.time_s - one.to_s, "warning",
             one.cut and incident_words.todo(one)
                 or about.in_need and "a class starves: feed it first"
-                or relief.evicts(about.lately, about.general_rates) ~= false
+                or relief.evicts(about.one) ~= false
                 and "see what was stored lately: slatectl top, slatectl moves"
                 or "nothing is evicted: keys were deleted, have expired, or are new", "hit_ratio")
     end
@@ -143,7 +144,7 @@ end
 
 -- What might bring hits. The order matters: if nothing was evicted, more memory would not have kept more.
 local function against_few_hits(about)
-    local evicts = relief.evicts(about.lately, about.general_rates)
+    local evicts = relief.evicts(about.one)
     if evicts == nil then
         return "whether anything is evicted is not reported: are keys stored before they are read?"
     elseif not evicts then
@@ -239,7 +240,7 @@ function M.about(known)
     about.plan = known.one and relief.plan(known.one, known.curves) -- its judgement goes into the rows
     about.rows = known.rows or view.classes(known.now, known.before, about.rates, known.judge)
     if not about.one then -- only two snapshots are known
-        about.one = { now = about.now, rows = about.rows, recent = verdict.recent() }
+        about.one = { now = about.now, rows = about.rows, rates = about.rates, recent = recent.new() }
         if about.before then
             about.one.recent:add(about.before)
         end

@@ -46,7 +46,7 @@ function M.points(curve)
     elseif reads < limits.price_reads_least then
         return nil, ("%.0f reads were sampled so far, and a price needs %d: traffic brings more, unless sample_rate is "
             .. "0"):format(reads, limits.price_reads_least)
-    elseif select(2, sampled.first_reads(curve)) then
+    elseif sampled.is_young(curve) then
         return nil, sampled.first_reads_words(curve)
     end
     return finer(rising(curve))

@@ -198,8 +198,7 @@ local function of_policy(one, replies, name, class_id)
     if doubted then
         return ("not known: %s; a trial tells"):format(doubted)
     end
-    local policies = of_class or not class_id and whatif.policies and sampled
-        .policies_at_level(whatif.totals, whatif.policies, relief.today(one.past and one:lately())) or {}
+    local policies = of_class or not class_id and select(2, relief.at_level(one, nil, whatif.totals and whatif)) or {}
     for _, guess in ipairs(policies) do
         if guess.policy == name and guess.hit_ratio and guess.difference then
             local rated = relief.rate(guess)

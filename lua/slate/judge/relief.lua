@@ -9,7 +9,6 @@
 -- reads_per_s, general and classes (those of a snapshot), as far as they are known }.
 --
 -- First in this file: the help for a class in need.
-local answers = require "slate.facts.answers"
 local chunks = require "slate.facts.chunks"
 local sampled = require "slate.facts.sampled"
 local limits = require "slate.judge.thresholds"
@@ -202,6 +201,12 @@ function M.advice(one, rows, curves)
     return sentences
 end
 
+--- Why a plan has no move, in words: no class starves; or which one does is not judged yet, or not known.
+function M.no_move(one)
+    return (starving.is_measuring(one.rows) and M.MEASURING or one.knows_starving and "no class starves"
+        or view.STARVING_UNKNOWN) .. ": no move is advised"
+end
+
 --- For slatetop: the first move of the plan, in a sentence with its key, or why none is advised; a list of one { text,
 -- tone }. replies: curves.
 function M.relief_sentence(one, replies)
@@ -214,10 +219,7 @@ function M.relief_sentence(one, replies)
             move.refuses and "refuses stores" or "starves", units.plural(move.pages, "page"), move.from,
             trade_words(move) and " at the price of hits" or "") } }
     end
-    local none = starving.is_measuring(one.rows) and M.MEASURING or one.knows_starving and "no class starves"
-        or view.STARVING_UNKNOWN
-    return { { text = move and M.no_use(move) or none .. ": no move is advised; m moves to the class chosen",
-        tone = "note" } }
+    return { { text = move and M.no_use(move) or M.no_move(one) .. "; m moves to the class chosen", tone = "note" } }
 end
 
 -- ---- the gain of more memory or of another policy ----
@@ -228,26 +230,25 @@ local UNSEEN_READS <const> = 3 -- rule of three: an event in none of n reads has
 local MORE_TIMES <const> = { 1.25, 1.5, 2 } -- the gain is computed for these times today's memory
 local BY_LRU <const> = "the LRU model"
 
---- True if anything is evicted. lately: what happened in the last ten seconds (of slate.judge.view); general_rates: the
--- rates of the last sample, used if lately is nil. lately comes first: a server that evicts an item now and then goes
--- on evicting in between. nil if the server does not report evictions.
-function M.evicts(lately, general_rates)
-    local evicted_per_s = lately and lately.evictions_per_s or general_rates.evictions_per_s
+--- True if anything is evicted, in the last ten seconds or else in the last sample: a server that evicts an item now
+-- and then goes on evicting in between. nil if the server does not report evictions, or not yet. one: as for M.about.
+function M.evicts(one)
+    local evicted_per_s = one.past and one:lately().evictions_per_s or one.rates and one.rates.general.evictions_per_s
     return evicted_per_s and evicted_per_s > 0
 end
 
---- Today's hit ratio: that of the last ten seconds; nil if it is not known. lately: as for M.evicts.
-function M.today(lately)
-    return lately and (lately.reads or 0) >= limits.hits_reads_least and lately.hit_ratio or nil
+--- Today's hit ratio: that of the last ten seconds; nil if it is not known. one: as for M.about, or nil.
+function M.today(one)
+    local lately = one and one.now and one.past and one:lately() or {}
+    return (lately.reads or 0) >= limits.hits_reads_least and lately.hit_ratio or nil
 end
 
---- The facts of an observer (of slate.judge.view) for both answers: about. Without rates, evicts is nil: unknown.
--- curves: as for M.of.
+--- The facts of an observer (of slate.judge.view) for both answers: about. curves: as for M.of.
 function M.about(one, curves)
-    local general_rates, lately = one.rates and one.rates.general or {}, one.past and one:lately()
-    return { starves = (M.in_need(one, curves)), evicts = M.evicts(lately, general_rates), today = M.today(lately),
-        reads_per_s = general_rates.cmd_get_per_s, general = one.now and one.now.general,
-        classes = one.now and one.now.classes, now = one.now, rows = one.rows }
+    local now = one.now or {}
+    return { starves = (M.in_need(one, curves)), evicts = M.evicts(one), today = M.today(one), now = one.now,
+        reads_per_s = one.rates and one.rates.general.cmd_get_per_s, general = now.general, classes = now.classes,
+        rows = one.rows }
 end
 
 -- memory --------------------------------------------------------------------------------------
@@ -289,19 +290,6 @@ function M.against_classes(now)
     return ("raise the limit to what %d classes hold: slatectl set memory=%dm; or have fewer classes, at the price of "
         .. "items: %s"):format(count, least_bytes // chunks.PAGE_BYTES, now.slated
         and ("slatectl geometry auto %d --force"):format(pages) or "start it with a larger -f")
-end
-
--- The smallest step of memory with a gain that is large and sure enough: { times, bytes_more, gain, error_ratio
--- (the gain's standard error), most (all misses) }; nil: no step has.
-local function least_worth(curve, classes)
-    for _, times in ipairs(MORE_TIMES) do
-        local gain, error_ratio, most = sampled.gain_at(curve, times)
-        if gain and gain >= limits.gain_least_ratio and gain >= limits.errors_apart * error_ratio
-            and not M.below_least(classes, curve.bytes * times) then
-            return { times = times, bytes_more = math.floor(curve.bytes * (times - 1)), gain = gain,
-                error_ratio = error_ratio, most = most }
-        end
-    end
 end
 
 --- A sentence: the sample cannot tell yet what more or less memory brings; nil if it can.
@@ -351,8 +339,8 @@ end
 
 -- A sentence: the sample does not tell what more memory would bring; nil if it does.
 local function untold_by(curve)
-    local _, is_young = sampled.first_reads(curve)
-    return verdict.failed_before(curve) or M.few_reads(curve) or is_young and sampled.first_reads_words(curve) or nil
+    return verdict.failed_before(curve) or M.few_reads(curve)
+        or sampled.is_young(curve) and sampled.first_reads_words(curve) or nil
 end
 
 --- A sentence: why no gain of more memory is told, the one rule of advice and forecasts; nil if there is a gain.
@@ -374,35 +362,40 @@ function M.gain(curve, about, times)
     return gain, error_ratio, most
 end
 
---- Whether the server is short of memory: { is_short, times, bytes_more, gain, error_ratio, most (these five if it is),
--- text }; nil before enough was sampled.
+--- Whether the server is short of memory: { is_short, bytes_more (of the smallest step with a gain that is large and
+-- sure enough), gain, error_ratio (its standard error), most (all misses; these five if it is), text }; nil before
+-- enough was sampled.
 function M.memory(curve, about)
     curve = sampled.at_level(curve, about.today)
     local twice, error_ratio, most = sampled.gain_at(curve, MORE_TIMES[#MORE_TIMES])
-    if not twice then
-        return nil
-    elseif about.starves then
-        return { text = M.while_starving(about) }
+    local waits = about.starves and M.while_starving(about) or twice and (without_evictions(curve, about)
+        or before_memory(about.rows) or untold_by(curve))
+    if waits or not twice then
+        return twice and { text = waits }
     end
-    local waits = without_evictions(curve, about) or before_memory(about.rows)
-    if waits then
-        return { text = waits }
-    end
-    local found, untold = least_worth(curve, about.classes), untold_by(curve)
-    if untold then
-        return { text = untold }
-    elseif found then
-        found.is_short = true
-        found.text = ("memory is short: %s more (%.0f %%) would bring %s of hits, by its curve"):format(
-            units.bytes_in_words(found.bytes_more), (found.times - 1) * 100,
-            M.gain_words(found.gain, found.error_ratio, found.most))
-        return found
+    for _, times in ipairs(MORE_TIMES) do
+        local gain, its_error, its_most = M.gain(curve, about, times)
+        if gain and gain >= limits.gain_least_ratio and gain >= limits.errors_apart * its_error then
+            local bytes_more = math.floor(curve.bytes * (times - 1))
+            return { is_short = true, bytes_more = bytes_more, gain = gain, error_ratio = its_error, most = its_most,
+                text = ("memory is short: %s more (%.0f %%) would bring %s of hits, by its curve"):format(
+                    units.bytes_in_words(bytes_more), (times - 1) * 100, M.gain_words(gain, its_error, its_most)) }
+        end
     end
     local below = M.below_least(about.classes, curve.bytes * MORE_TIMES[#MORE_TIMES])
     return { text = below and ("%s: %s"):format(below, M.against_classes(about.now))
         or ("%s: twice as much brings %s of hits"):format(
             twice + limits.errors_apart * error_ratio < limits.gain_least_ratio and "more memory would bring little"
                 or "what more memory would bring is not known", M.gain_words(math.max(0, twice), error_ratio, most)) }
+end
+
+--- The curve of a server and its policies (of slate.facts.answers, or nil), both at the level of today's hit ratio, so
+-- that a screen has one level; and why no gain of more memory is known: nil if there is one.
+function M.at_level(one, curve, whatif)
+    local about = one and M.about(one) or {}
+    curve = curve and sampled.at_level(curve, about.today)
+    return curve, whatif and sampled.policies_at_level(whatif.totals, whatif.policies, about.today),
+        curve and M.without_gain(curve, about)
 end
 
 -- policies ------------------------------------------------------------------------------------
@@ -491,67 +484,6 @@ function M.policy(whatif, about, curve)
     end
     return { is_better = true, best = best.policy, difference = best.difference, doubt = M.doubt(best), most = most,
         text = ("%s would bring %s of hits over %s, by its miniatures"):format(best.policy, words, totals.policy) }
-end
-
--- for slatetop --------------------------------------------------------------------------------
-
-local TOO_FEW <const>, TOO_YOUNG <const> = "too few reads", "too young to tell"
-local TONES <const> = { better = "good", worse = "note", [TOO_FEW] = "warn", [TOO_YOUNG] = "warn" }
-
---- Both answers as sentences: a list of { label = "memory" | "policy", text, tone }. one: of slate.judge.view; replies:
--- as texts (curve, whatif); an answer without its reply is left out.
-function M.sentences(one, replies)
-    local list, about = {}, M.about(one, replies.curves)
-    local curve, whatif = answers.curve(replies.curve), answers.whatif(replies.whatif)
-    local memory = curve and M.memory(curve, about)
-    local policy = whatif and M.policy(whatif, about, curve)
-    list[1] = memory and { label = "memory", text = memory.text, tone = memory.is_short and "good" or nil }
-    list[#list + 1] = policy and { label = "policy", text = policy.text, tone = policy.is_better and "good" or nil }
-    return list
-end
-
---- Why no gain of more memory is told: a list of one { text }, or none. one, replies: as for M.sentences.
-function M.sentences_without_gain(one, replies)
-    local curve, about = answers.curve(replies.curve), M.about(one, replies.curves)
-    return { curve and { text = M.without_gain(sampled.at_level(curve, about.today), about) } }
-end
-
---- The curve of a server and its policies (of slate.facts.answers, or nil), both at the level of today's hit ratio, so
--- that a screen has one level.
-function M.at_level(one, curve, whatif)
-    local today = M.today(one and one.past and one:lately())
-    return curve and sampled.at_level(curve, today),
-        whatif and sampled.policies_at_level(whatif.totals, whatif.policies, today)
-end
-
---- All policies in few words, as "lru 91.0% -1.2±0.3", at the level of today's hit ratio: a list of { text }.
-function M.compared(one, replies)
-    local list, _, policies = {}, M.at_level(one, nil, answers.whatif(replies.whatif))
-    for _, guess in ipairs(policies or {}) do
-        list[#list + 1] = guess.hit_ratio and guess.difference and { text = M.doubt(guess) > 1
-            and ("%s: %s"):format(guess.policy, TOO_YOUNG) or ("%s %.1f%% %+.1f±%.1f"):format(
-            guess.policy, guess.hit_ratio * 100, guess.difference * 100, M.doubt(guess) * 100) } or nil
-    end
-    return list
-end
-
---- The rating of each policy, after the points by which chance may make its comparison wrong if enough reads were
--- sampled, at the level of today's hit ratio: a list of { label = the policy's name, text, tone }.
-function M.ratings(one, replies)
-    local list, whatif = {}, answers.whatif(replies.whatif)
-    local _, policies = M.at_level(one, nil, whatif)
-    for i, guess in ipairs(policies or {}) do
-        local is_now = guess.policy == whatif.totals.policy
-        local word = M.too_few(whatif.totals, guess, {}) and TOO_FEW
-            or guess.difference and M.doubt(guess) > 1 and TOO_YOUNG -- no hit ratio differs by more
-            or guess.policy == "none" and "refuses when full"
-            or guess.difference and M.rate(guess) or "inconclusive"
-        local rating = is_now and "in use" or word == "better" and "+ better" or word == "worse" and "- worse" or word
-        list[i] = { label = guess.policy, tone = not is_now and TONES[word] or nil,
-            text = TONES[rating] == "warn" and rating
-                or ("±%5.2f pt  %s"):format(is_now and 0 or M.doubt(guess) * 100, rating) }
-    end
-    return list
 end
 
 return M

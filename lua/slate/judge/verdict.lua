@@ -12,79 +12,6 @@ local units = require "slate.base.units"
 
 local M = {}
 
--- The counters of a server at moments of the last ten seconds, so that every prediction rests on the same period, on
--- every screen. Pure.
---
--- A moment holds only what predictions read, in two flat lists: some 4 KB for 40 classes.
-
-local STEP_S <const> = 1
-local EARLY_S <const> = 0.1 -- a sample this much early still ends a step: samples are never exactly on time
-local OF_SERVER <const> = { "cmd_get", "get_misses" }
-local OF_CLASS <const> = { "id", "chunk_size", "cmd_set", "get_hits", "evicted" }
-
-local Recent = {}
-Recent.__index = Recent
-Recent.__name = "slate.judge.verdict.recent"
-
---- A history without moments.
-function M.recent()
-    return setmetatable({}, Recent)
-end
-
---- Takes a snapshot. After a restart or a reset of the counters the history is invalid: make a new one.
-function Recent:add(now)
-    local last = self[#self]
-    if last and now.time_s - last.time_s < STEP_S - EARLY_S then
-        return
-    end
-    local moment = { time_s = now.time_s, of_server = {}, of_classes = {} }
-    for i, name in ipairs(OF_SERVER) do
-        moment.of_server[i] = now.general[name] or false
-    end
-    for _, class in ipairs(now.classes) do
-        for _, name in ipairs(OF_CLASS) do
-            moment.of_classes[#moment.of_classes + 1] = class[name] or false
-        end
-    end
-    self[#self + 1] = moment
-    while self[2] and now.time_s - self[2].time_s >= limits.lately_s - EARLY_S do
-        table.remove(self, 1)
-    end
-end
-
-local function unpacked(list, first, names)
-    local fields = {}
-    for i, name in ipairs(names) do
-        fields[name] = list[first + i - 1] or nil
-    end
-    return fields
-end
-
---- The counters at the begin of the last ten seconds, or of the first snapshot, as a snapshot with these counters only
--- and with today's classes; nil before the first snapshot. A class that is newer, or had other chunks, has its first
--- counters: its work is known from then on.
-function Recent:begin()
-    local last, classes, sizes = self[#self], {}, {}
-    if not last then
-        return nil
-    end
-    for first = 1, #last.of_classes, #OF_CLASS do
-        sizes[last.of_classes[first]] = last.of_classes[first + 1]
-    end
-    for _, moment in ipairs(self) do
-        for first = 1, #moment.of_classes, #OF_CLASS do
-            local class = moment.of_classes
-            if sizes[class[first]] == class[first + 1] then
-                classes[#classes + 1], sizes[class[first]] = unpacked(class, first, OF_CLASS), nil
-            end
-        end
-        if not next(sizes) then
-            break
-        end
-    end
-    return { time_s = self[1].time_s, general = unpacked(self[1].of_server, 1, OF_SERVER), classes = classes }
-end
-
 -- The gain of a page move: the hits of the class that gets pages, less those of the class that gives them. Pure.
 --
 -- All predictions come from here, by one observer and its last ten seconds, so that two answers to one question agree.
@@ -171,10 +98,8 @@ function M.move_predicted(donor, receiver, pages, reads_per_s, seen_s, given)
         won, won_least, won_most = policy_curve.gain(receiver, pages)
     end
     if donor then
+        local before, before_least, before_most = policy_curve.cost(donor, given or 0)
         lost, lost_least, lost_most = policy_curve.cost(donor, (given or 0) + pages)
-    end
-    if donor and given then
-        local before, before_least, before_most = policy_curve.cost(donor, given)
         lost, lost_least, lost_most = lost - before, lost_least - before_least, lost_most - before_most
     end
     local change = (won - lost) / reads_per_s
@@ -375,19 +300,14 @@ local function was_filling(past, first, turn)
         and math.min(came, turn.items - least) >= limits.verdict_filled_least_ratio * turn.items or nil
 end
 
-local function by_class(requests)
-    local by_id = {}
-    for id, count in requests:gmatch("(%d+) (%d+)") do
-        by_id[id] = tonumber(count)
-    end
-    return by_id
-end
-
 -- The requests between two samples by class, and their sum.
 local function requests_between(from, to)
-    local were, by_id, sum = by_class(from.requests), {}, 0
-    for id, count in pairs(by_class(to.requests)) do
-        by_id[id] = math.max(0, count - (were[id] or 0))
+    local were, by_id, sum = {}, {}, 0
+    for id, count in from.requests:gmatch("(%d+) (%d+)") do
+        were[id] = tonumber(count)
+    end
+    for id, count in to.requests:gmatch("(%d+) (%d+)") do
+        by_id[id] = math.max(0, tonumber(count) - (were[id] or 0))
         sum = sum + by_id[id]
     end
     return by_id, sum

@@ -8,6 +8,7 @@ local incident = require "slate.judge.incident"
 local limits = require "slate.judge.thresholds"
 local page_plan = require "slate.judge.page_plan"
 local snapshot = require "slate.facts.snapshot"
+local recent = require "slate.judge.recent"
 local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
 local verdict = require "slate.judge.verdict"
@@ -252,12 +253,12 @@ Observer.__name = "slate.judge.view.observer"
 --- An observer without snapshots. Its fields after observe(): now, before and rates (nil at first), rows (of
 -- `classes`), waste (of slate.facts.waste.total), reports_classes (of slate.facts.snapshot), knows_starving, youngest_s
 -- (of slate.judge.starving), over (of slate.judge.starving.held_over; may be nil), judge (of slate.judge.starving),
--- past and recent (of slate.judge.verdict), incidents (of slate.judge.incident) and news (its sentences on the last
--- snapshot), automove (the mode in words; "" if the server does not report it); curves (for slate.judge.page_plan) and
--- judged_moves (of slate.facts.audit) are nil until a caller sets them.
+-- past (of slate.judge.verdict), recent (of slate.judge.recent), incidents (of slate.judge.incident) and news (its
+-- sentences on the last snapshot), automove (the mode in words; "" if the server does not report it); curves (for
+-- slate.judge.page_plan) and judged_moves (of slate.facts.audit) are nil until a caller sets them.
 function M.observer()
     return setmetatable({ judge = starving.judge(), past = verdict.past(),
-        incidents = incident.watch(), recent = verdict.recent() }, Observer)
+        incidents = incident.watch(), recent = recent.new() }, Observer)
 end
 
 --- Takes the next snapshot of the server. A restart or a reset of the counters clears the history, and so does a clock
@@ -268,7 +269,7 @@ function Observer:observe(now, is_unplanned)
     local rates = before and snapshot.rates(before, now) or nil
     local is_set_back = before and now.time_s < before.time_s
     if is_set_back or rates and rates.reset then
-        self.judge, self.past, self.recent = starving.judge(), verdict.past(), verdict.recent()
+        self.judge, self.past, self.recent = starving.judge(), verdict.past(), recent.new()
         self.page_plan, self.curves = nil, nil
         self.anew = rates and { time_s = now.time_s, name = snapshot.is_restart(before, now) and "restart" or "reset" }
     end

@@ -123,7 +123,7 @@ end
 -- Draws whether more memory or another policy would help, a line each: the answers of slatectl doctor and advise.
 -- Returns the rows.
 local function draw_answers(frame, grid, y, width)
-    local sentences = question.ask(frame.model, "slate.judge.relief", "sentences")
+    local sentences = question.ask(frame.model, "slate.judge.curves", "sentences")
     local used = 0
     for _, sentence in ipairs(sentences) do
         used = used + grid:paragraph(cells.area(y + used, 0, grid.height - y - used, width),
@@ -163,7 +163,7 @@ local function draw_policies(frame, grid, area)
         return
     end
     local ratings = {}
-    for _, rating in ipairs(question.ask(frame.model, "slate.judge.relief", "ratings")) do
+    for _, rating in ipairs(question.ask(frame.model, "slate.judge.curves", "ratings")) do
         ratings[rating.label or ""] = rating
     end
     local more = narrow.more(1, inside.height, #whatif.policies)
@@ -293,7 +293,8 @@ function M.draw(frame, ui, grid, area)
     end
     local answers = frame.model.answers
     local whatif = answers:parsed("whatif")
-    local curve = within_reach(question.at_level(frame.model) or answers:parsed("curve"), frame.model)
+    local level, _, without_gain = question.at_level(frame.model)
+    local curve = within_reach(level or answers:parsed("curve"), frame.model)
     local graph = area.height >= 40 and area.height // 2 or area.height >= 16 and 8
         or math.max(area.height - LOW_ROWS, GRAPH_LEAST)
     graph = math.min(graph, area.height)
@@ -301,8 +302,7 @@ function M.draw(frame, ui, grid, area)
         ui.curves.cursor)
     local y, rows = area.y + graph, area.height - graph
     if rows >= 8 then
-        local without = question.ask(frame.model, "slate.judge.relief", "sentences_without_gain")[1]
-        local words = size_words(curve, whatif and whatif.totals.policy, not (without and without.text))
+        local words = size_words(curve, whatif and whatif.totals.policy, not without_gain)
         local used = grid:paragraph(cells.area(y, 0, rows, area.width), cells.PLAIN, words)
         used = used + draw_answers(frame, grid, y + used, area.width)
         draw_tables(frame, ui.curves, grid, cells.area(y + used, 0, rows - used, area.width))

@@ -185,7 +185,7 @@ local function put_policies(frame, grid, left, expects)
     end
     local whatif = frame.model.answers:parsed("whatif")
     local texts = { #whatif.policies == 0 and not expects and "what-if: " .. tostring(whatif.totals.why or "") or nil }
-    for _, policy in ipairs(question.ask(frame.model, "slate.judge.relief", "compared")) do
+    for _, policy in ipairs(question.ask(frame.model, "slate.judge.curves", "compared")) do
         texts[#texts + 1] = policy.text
     end
     put_text(grid, left, cells.PLAIN, table.concat(texts, ",  "))
