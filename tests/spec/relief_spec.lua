@@ -248,6 +248,7 @@ describe("a class that starves and that is read", function()
         end
         most = -0.001
         assert.is_false(is_advised(other))
+        assert.equal("no_gain", other:plan() and other.rows[2].state)
     end)
 end)
 

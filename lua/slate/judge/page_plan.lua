@@ -238,6 +238,16 @@ local function is_expected(self, expected_at_s)
     return expected_at_s ~= nil and self.time_s - expected_at_s < limits.lately_s
 end
 
+-- The time at which a gain of a move was expected last, its prediction being `made`. A gain begins to be expected where
+-- its figure shows one, so that chance about 0 is none; a sure loss ends it, as when the curves of the classes come.
+local function expected_at(self, was, made)
+    local least = was and was.expects_gain and 0 or limits.prediction_band_least_ratio
+    if made and verdict.promise(made) == "loss" then
+        return nil
+    end
+    return made and made.hit_ratio_change > least and self.time_s or was and was.expected_at_s
+end
+
 -- Whether a prediction suffices to advise a move: its gain is sure, or one to this class was advised and a gain is
 -- expected. A class that refuses stores gets pages that cost no hits.
 local function is_worth(self, move, made)
@@ -260,10 +270,7 @@ local function predict(self, move)
         end
         pages = pages // 2
     until is_good or not made or pages < 1
-    local was = self.standing[move.to]
-    -- A gain begins to be expected where its figure shows one, so that chance about 0 is none.
-    local least = was and was.expects_gain and 0 or limits.prediction_band_least_ratio
-    move.expected_at_s = move.made and move.made.hit_ratio_change > least and self.time_s or was and was.expected_at_s
+    move.expected_at_s = expected_at(self, self.standing[move.to], move.made)
     move.expects_gain = is_expected(self, move.expected_at_s)
     move.failed = move.pages > move.free_pages and self.failed or nil -- free pages cost nothing
     move.is_advised = move.refuses or not move.failed and (not move.made or is_good)
