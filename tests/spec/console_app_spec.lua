@@ -311,6 +311,66 @@ describe("slatetop's app", function()
         assert.same({ 1032, "b:11211" }, { app.timeline.wall_s, app.open.address })
     end)
 
+    it("shows in Fleet, Events and Tune the rows with a text, and types it where other keys would act", function()
+        open("a b cm")
+        app.fleet.sessions[2].model:note("alarm", 1001, "MQ flush")
+        app.fleet.sessions[3].model:note("alarm", 1002, "class 5 starves")
+        press("/", "c", "m")
+        assert_shows("filter: cm_")
+        assert_shows("1 of 3 servers with 'cm'")
+        assert.is_nil(screen():find("a:11211", 1, true))
+        press("enter", "t", "escape")
+        assert.same({ "cm:11211", {} }, { app.open.address, app.ui.fleet.marked })
+        press("/", "z")
+        assert_shows("no server has 'z' in its row, so all are shown")
+        press("escape")
+        assert_shows("1 of 3 servers with 'cm'")
+        press("/", "enter", "8", "/", "m", "q")
+        assert.truthy(screen():find("WHAT with 'mq'", 1, true) and not screen():find("starves", 1, true), screen())
+        press("enter", "/", "q", "q")
+        assert_shows("no event has 'qq' in its row")
+        press("escape")
+        assert_shows("WHAT with 'mq'")
+        app.open.model.answers:take("settings", "STAT hot_lru_pct 20\r\nSTAT warm_lru_pct 40\r\n",
+            { at_s = 12, is_stats = true })
+        press("4", "/", "h", "o", "t", "enter", "+")
+        assert_shows(" with 'hot'")
+        assert.equal(2, #app.ui.tune.rows)
+        local wanted = app.ui.tune.wanted[app.ui.tune.rows[1].name]
+        press("/", "w", "enter", "t") -- a new value that is not shown is reviewed, too
+        assert.truthy(wanted and app.ui.review.plan[1].value == wanted, screen())
+    end)
+
+    it("types in views without a filter that of Classes, and goes there", function()
+        open("a")
+        for _, key in ipairs({ "3", "5", "6", "d", "l" }) do
+            press(key, "/", "q", "enter")
+            assert_shows("filter: 'q' is not understood")
+            press("backspace", "4", "enter")
+            assert_shows("filter: 4")
+            assert_shows("[2 Classes]")
+        end
+        press("enter", "/", "escape")
+        assert.same({ true, "4", false }, { app.ui.class_is_open, app.ui.classes.filter, app.is_done })
+    end)
+
+    it("goes by braces only to the events that the filter of Events shows", function()
+        open("a")
+        for second = 1003, 1050 do
+            app.open.tape:add(app.open.model.now, { at_s = second - 990, wall_s = second })
+        end
+        for i, text in ipairs({ "a flush", "class 5 starves", "another flush", "class 6 starves" }) do
+            app.open.model:note("alarm", 1000 + 10 * i, text)
+        end
+        app:step(60.1, 1050)
+        press("8", "/", "f", "l", "u", "enter", "{")
+        assert.equal(1030, app.timeline.wall_s)
+        press("{")
+        assert.equal(1010, app.timeline.wall_s)
+        press("1", "}")
+        assert.equal(1020, app.timeline.wall_s)
+    end)
+
     it("sends a reviewed change by a capital S alone", function()
         open("a")
         press("t", "enter", "enter", "s")

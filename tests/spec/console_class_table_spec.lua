@@ -7,6 +7,7 @@ local columns_overlay = require "slate.console.overlay.columns"
 local class_filter = require "slate.console.draw.class_filter"
 local class_table = require "slate.console.draw.class_table"
 local classes = require "slate.console.views.classes"
+local filter = require "slate.console.overlay.filter"
 local model_facts = require "slate.console.model"
 local rules = require "slate.judge.rules"
 local screens = require "screens"
@@ -200,22 +201,22 @@ describe("the view of classes", function()
     it("keeps a typed filter that is none, with the reason, until it is one", function()
         local function type_text(text)
             for character in text:gmatch(".") do
-                class_table.edit(ui.classes, nil, character)
+                filter.command(frame, ui, nil, character)
             end
         end
-        classes.command(frame, ui, "filter")
+        filter.open(ui, classes)
         type_text("ev>>>1")
-        class_table.edit(ui.classes, "accept", "enter")
-        assert.same({ true, "ev>>>1", "" }, { ui.classes.edits_filter, ui.classes.typed, ui.classes.filter })
-        assert.truthy(shows(ui.classes.typed_why, "'ev>>>1' is not understood"))
-        class_table.edit(ui.classes, "back", "backspace")
-        assert.equal("", ui.classes.typed_why)
+        filter.command(frame, ui, "accept", "enter")
+        assert.same({ true, "ev>>>1", "" }, { ui.filter.is_open, ui.filter.typed, ui.classes.filter })
+        assert.truthy(shows(ui.filter.why, "'ev>>>1' is not understood"))
+        filter.command(frame, ui, "back", "backspace")
+        assert.equal("", ui.filter.why)
         for _ = 1, 10 do
-            class_table.edit(ui.classes, "back", "backspace")
+            filter.command(frame, ui, "back", "backspace")
         end
         type_text("12")
-        class_table.edit(ui.classes, "accept", "enter")
-        assert.is_false(ui.classes.edits_filter)
+        filter.command(frame, ui, "accept", "enter")
+        assert.is_false(ui.filter.is_open)
         local text = draw(model, ui)
         assert.truthy(shows(text, "1 classes") and shows(text, "filter: 12"))
     end)

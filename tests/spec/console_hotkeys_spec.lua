@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatetop's view of hot keys, and the reason why an answer is not there.
 require "support.world"
+local filter = require "slate.console.overlay.filter"
 local screens = require "screens"
 local view = require "slate.console.views.hotkeys"
 local shows = screens.shows
@@ -61,17 +62,17 @@ describe("the view of hot keys", function()
         view.command(frame, ui, "sort_next")
         shows(drawn(frame, ui), "READ/s▼", "  1 page:1", "  2 user:1")
         ui.hotkeys.filter = "old"
-        view.command(frame, ui, "filter") -- what is typed stands in place of the filter before
-        for key in ("user"):gmatch(".") do
-            view.edit(ui.hotkeys, nil, key)
+        filter.open(ui, view) -- what is typed stands in place of the filter before
+        for key in ("USER"):gmatch(".") do
+            filter.command(frame, ui, nil, key)
         end
-        view.edit(ui.hotkeys, "accept", "enter")
-        shows(drawn(frame, ui), " NR KEY with 'user'", "  1 user:1", "key: user:1")
-        view.command(frame, ui, "filter")
-        view.edit(ui.hotkeys, nil, "p")
+        filter.command(frame, ui, "accept", "enter")
+        shows(drawn(frame, ui), " NR KEY with 'USER'", "  1 user:1", "key: user:1")
+        filter.open(ui, view)
+        filter.command(frame, ui, nil, "p")
         shows(drawn(frame, ui), " NR KEY with 'p'", "  1 page:1")
-        view.edit(ui.hotkeys, "cancel", "escape") -- keeps the old one, as the key bar says
-        shows(drawn(frame, ui), " NR KEY with 'user'", "  1 user:1")
+        filter.command(frame, ui, "cancel", "escape") -- keeps the old one, as the key bar says
+        shows(drawn(frame, ui), " NR KEY with 'USER'", "  1 user:1")
         ui.hotkeys.filter = "none"
         shows(drawn(frame, ui), "no hot key has 'none' in its name")
     end)

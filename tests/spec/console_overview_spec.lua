@@ -2,7 +2,7 @@
 -- slatetop's first screen.
 require "support.world"
 local cells = require "slate.console.cells"
-local class_table = require "slate.console.draw.class_table"
+local filter = require "slate.console.overlay.filter"
 local keys = require "slate.console.keys"
 local screen = require "slate.console.screen"
 local screens = require "screens"
@@ -89,8 +89,10 @@ describe("the overview", function()
         local frame, ui = screens.frame(screens.look("memcached-1.6.18", 20)), view_list.ui()
         local function after(...)
             for _, key in ipairs({ ... }) do
-                if ui.classes.edits_filter then
-                    class_table.edit(ui.classes, keys.command(key, "filter"), key)
+                if key == "/" then
+                    filter.open(ui, overview)
+                elseif view_list.is_open(ui, "filter") then
+                    filter.command(frame, ui, keys.command(key, "filter"), key)
                 else
                     overview.command(frame, ui, keys.command(key, "overview"))
                 end
@@ -105,7 +107,7 @@ describe("the overview", function()
         assert.is_false(shows(text, "  4    192"))
         screens.shows(after("down"), " >22  11104")
         screens.shows(after("/", "x", "enter"), "filter: 'x' is not understood") -- typed in place of ev>0
-        ui.classes.filter, ui.classes.edits_filter = "size>99999999", false
+        ui.classes.filter, ui.filter.is_open = "size>99999999", false
         screens.shows(after("up"), "─ filter: size>99999999 ─", "no class passes the filter: / changes it")
         screens.shows(after("z"), "no class passes the filter: / changes it")
     end)

@@ -105,7 +105,8 @@ end
 local ACTIONS <const> = {
     quit = function(app) app.is_done = true end,
     help = open_overlay "help", palette = open_overlay "palette", why = open_overlay "why",
-    explain = open_overlay "explain", next_view = step_view(1), previous_view = step_view(-1),
+    explain = open_overlay "explain", filter = open_overlay "filter",
+    next_view = step_view(1), previous_view = step_view(-1),
     mouse = toggle_mouse, streams = next_stream, reconnect = reconnect, count_keys = count_keys,
     theme = function(app, now_s) set_theme(app, app.theme % #cells.themes + 1, now_s) end,
     redraw = function(app) app.core.term.redraw() end,
@@ -227,10 +228,6 @@ function M.key(app, key, now_s)
         ACTIONS.help(app)
     elseif overlay then
         apply(app, view_list.module(overlay).command(app:frame(now_s), ui, command, key), now_s)
-    elseif scope == "filter" and rawget(ui, "hotkeys") and ui.hotkeys.edits_filter then
-        view_list.module("hotkeys").edit(ui.hotkeys, command, key)
-    elseif scope == "filter" then
-        require("slate.console.draw.class_table").edit(ui.classes, command, key)
     elseif scope == "value" then
         view_list.module("tune").edit(app:frame(now_s), ui, command, key)
     elseif command then

@@ -2,6 +2,7 @@
 --- The actions of the console about time: pause, the cursor in the past, the mark, and recordings.
 local sending = require "slate.console.sending"
 local timeline = require "slate.console.timeline"
+local view_list = require "slate.console.view_list"
 
 local M = {}
 
@@ -82,8 +83,12 @@ end
 local function to_event(direction)
     return function(app, now_s)
         local line, from_s, stop_s, place = app.timeline, app.timeline:from_s(app.wall_s), nil, nil
+        local is_of_all, view, name = app:shows_all(), view_list.current(app.ui)
         for i, session in ipairs(sessions_with_stops(app)) do
-            local one_s = timeline.stop(session.tape, session.model.events, from_s, direction)
+            local one_s = timeline.stop(session.tape, session.model.events, from_s, direction,
+                name == "events" and function(event)
+                    return view.passes(app.ui, event, is_of_all and session.address or "")
+                end)
             if one_s and not (stop_s and one_s * direction >= stop_s * direction) then
                 stop_s, place = one_s, i
             end
@@ -94,7 +99,7 @@ local function to_event(direction)
             end
             app:report("there is no event there", now_s)
             return
-        elseif app:shows_all() then
+        elseif is_of_all then
             sending.choose_server(app, place)
             app.ui.fleet.cursor, app.ui.events.event = place, nil
         end

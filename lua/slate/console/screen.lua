@@ -170,15 +170,13 @@ end
 
 -- The line that is typed: its name, text, and why it was refused; nil when none is.
 local function typed_line(ui)
-    local classes, tune, hot = rawget(ui, "classes"), rawget(ui, "tune"), rawget(ui, "hotkeys")
+    local tune = rawget(ui, "tune")
     if is_open(ui, "help") and ui.help.is_searched then
         return "search", ui.help.searched
     elseif is_open(ui, "palette") then
         return "", ui.palette.typed, ui.palette.why
-    elseif classes and classes.edits_filter then
-        return "filter", classes.typed, classes.typed_why
-    elseif hot and hot.edits_filter then
-        return "filter", hot.typed
+    elseif is_open(ui, "filter") then
+        return ui.filter.label, ui.filter.typed, ui.filter.why
     elseif tune and tune.edits then
         return "new value", tune.typed, tune.typed_why
     end
@@ -217,10 +215,10 @@ end
 
 --- The scope that gets a key: the uppermost overlay, a line that is typed, or the view.
 function M.scope(ui)
-    local classes, tune, hot = rawget(ui, "classes"), rawget(ui, "tune"), rawget(ui, "hotkeys")
+    local tune = rawget(ui, "tune")
     return is_open(ui, "help") and (ui.help.is_searched and "filter" or "help")
         or is_open(ui, "palette") and "palette" or is_open(ui, "review") and "review"
-        or (classes and classes.edits_filter or hot and hot.edits_filter) and "filter"
+        or is_open(ui, "filter") and "filter"
         or tune and tune.edits and "value"
         or is_open(ui, "why") and "why" or is_open(ui, "columns") and "columns"
         or is_open(ui, "picker") and "picker"

@@ -16,6 +16,7 @@ require("slate.console.view_list").set_modules({
     class = function() return require "slate.console.views.class" end,
     -- overlays
     explain = function() return require "slate.console.overlay.explain" end,
+    filter = function() return require "slate.console.overlay.filter" end,
     why = function() return require "slate.console.overlay.why" end,
     columns = function() return require "slate.console.overlay.columns" end,
     picker = function() return require "slate.console.overlay.picker" end,

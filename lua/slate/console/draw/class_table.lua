@@ -4,9 +4,8 @@
 --
 -- ui, of state(): cursor (id of the class under the cursor; nil: none yet), top (the first row shown), source (id
 -- of the class marked as the source of a move), sort (a column), is_ascending, hides_idle, window_s (rates are means
--- over this), filter; while a filter is typed: edits_filter, typed, typed_why (why `typed` was refused; "" after the
--- next key); order (columns from left to right), choice (by column: "always", "never"; nil: while there is room, by
--- its rank), heads (the columns last drawn).
+-- over this), filter; order (columns from left to right), choice (by column: "always", "never"; nil: while there is
+-- room, by its rank), heads (the columns last drawn).
 local cells = require "slate.console.cells"
 local class_state = require "slate.console.draw.class_state"
 local columns = require "slate.console.draw.class_columns"
@@ -16,7 +15,7 @@ local narrow = require "slate.console.draw.narrow"
 
 local M = {}
 
-local MARK_WIDTH <const>, FILTER_BYTES <const> = 2, 79
+local MARK_WIDTH <const> = 2
 local LAST_MAIN_RANK <const>, LAST_TREND_RANK <const>, LAST_RANK <const> = 10, 15, 19
 local TREND_LEAST <const>, TREND_LONG <const> = 8, 19
 local SORTED_UPWARDS <const> = { class = true, size = true }
@@ -28,33 +27,9 @@ end
 
 function M.state()
     local ui = { top = 1, sort = columns.named("ev"), is_ascending = false, hides_idle = false, window_s = 10,
-        filter = "", edits_filter = false, typed = "", typed_why = "" }
+        filter = "" }
     M.reset_columns(ui)
     return ui
-end
-
--- ---- the filter while it is typed ----
-
---- Begins to type a filter in place of the one in use; an empty one shows all classes.
-function M.edit_filter(ui)
-    ui.edits_filter, ui.typed, ui.typed_why = true, "", ""
-end
-
---- A key while a filter is typed. A text that is no filter stays, with the reason in typed_why.
-function M.edit(ui, command, key)
-    ui.typed_why = ""
-    if command == "cancel" then
-        ui.edits_filter = false
-    elseif command ~= "accept" then
-        ui.typed = keys.typed(ui.typed, FILTER_BYTES, command, key) or ui.typed
-    else
-        local terms, why = filter.parse(ui.typed)
-        if terms then
-            ui.filter, ui.edits_filter = ui.typed, false
-        else
-            ui.typed_why = why
-        end
-    end
 end
 
 -- ---- rows ----

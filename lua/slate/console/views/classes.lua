@@ -119,7 +119,6 @@ local COMMANDS <const> = {
         ui.classes.window_s = window_s < LONGEST_WINDOW_S and window_s * 10 or 1
     end,
     idle_rows = function(_, ui) ui.classes.hides_idle = not ui.classes.hides_idle end,
-    filter = function(_, ui) class_table.edit_filter(ui.classes) end,
     open_class = function(_, ui)
         if ui.classes.cursor then
             view_list.open_class(ui, ui.classes.cursor)

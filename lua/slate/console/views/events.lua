@@ -3,6 +3,7 @@
 -- below them, the stream of the server's log that is watched.
 local cells = require "slate.console.cells"
 local figure = require "slate.console.figure"
+local filter = require "slate.console.overlay.filter"
 local keys = require "slate.console.keys"
 local list = require "slate.console.draw.list"
 local narrow = require "slate.console.draw.narrow"
@@ -16,9 +17,10 @@ local M = {
         "memory.limit", "lost_by_moves" },
 }
 
---- event: under the cursor; nil: the newest one. clicked: the place of the one that was clicked since the last drawing.
+--- event: under the cursor; nil: the newest one. filter: a text of the rows that are shown. clicked: the place of the
+-- one that was clicked since the last drawing.
 function M.state()
-    return { top = 1 }
+    return { top = 1, filter = "" }
 end
 
 local KIND_X <const>, TEXT_X <const>, SCREEN_ROWS <const>, WATCH_FROM_HEIGHT <const> = 9, 18, 15, 6
@@ -30,14 +32,25 @@ function M.is_of_fleet(frame, ui)
     return ui.from == "fleet" and #frame.servers > 1
 end
 
+--- True if the filter lets an event through. name: of its server, "" when there is only one.
+function M.passes(ui, event, name)
+    return filter.passes(ui.events.filter, ("%s %s %s"):format(event.kind, name, event.text))
+end
+
 -- The newest events of all servers up to the moment shown, and the row of the server of each.
-local function of_all(frame)
+local function of_all(frame, ui)
     local events, rows, left = {}, {}, {}
-    for i, row in ipairs(frame.servers) do
-        left[i] = #row.model.events
-        while frame.is_past and left[i] > 0 and row.model.events[left[i]].wall_s > frame.moment_s do
-            left[i] = left[i] - 1
+    local function go_on(i, at) -- to the next event that is shown
+        local row = frame.servers[i]
+        local event = row.model.events[at]
+        while event and (frame.is_past and event.wall_s > frame.moment_s or not M.passes(ui, event, row.name)) do
+            at = at - 1
+            event = row.model.events[at]
         end
+        left[i] = at
+    end
+    for i, row in ipairs(frame.servers) do
+        go_on(i, #row.model.events)
     end
     while #events < ALL_MOST do -- a redraw looks at every server for each event
         local one, newest
@@ -50,7 +63,8 @@ local function of_all(frame)
         if not one then
             break
         end
-        events[#events + 1], rows[#rows + 1], left[newest] = one, frame.servers[newest], left[newest] - 1
+        events[#events + 1], rows[#rows + 1] = one, frame.servers[newest]
+        go_on(newest, left[newest] - 1)
     end
     return events, rows
 end
@@ -58,11 +72,11 @@ end
 -- The events that the view shows, the newest first, and of several servers the row of each event's server.
 local function events_of(frame, ui)
     if M.is_of_fleet(frame, ui) then
-        return of_all(frame)
+        return of_all(frame, ui)
     end
     local shown, events = {}, frame.model.events
     for i = #events, 1, -1 do
-        shown[#shown + 1] = events[i]
+        shown[#shown + 1] = M.passes(ui, events[i], "") and events[i] or nil
     end
     return shown, {}
 end
@@ -145,7 +159,7 @@ function M.draw(frame, ui, grid, area)
         width = math.min(math.max(width, cells.width_of(row.name)), HOST_MOST)
     end
     grid:head(area.y, area.x, area.width, "TIME     WHO      " .. (rows[1] and ("%-" .. width .. "s "):format("SERVER")
-        or "") .. "WHAT")
+        or "") .. "WHAT" .. filter.words(ui.events.filter))
     local place = place_of(events, ui.events)
     local whole, foot = events[place] and events[place].text or "", 0
     if cells.width_of(whole) > area.width - TEXT_X - (rows[1] and width + 1 or 0) then -- its row cuts it
@@ -157,7 +171,10 @@ function M.draw(frame, ui, grid, area)
         draw_event(events[i], rows[i] and rows[i].name, width, grid, y, list_area)
     end)
     grid:text_right(area.y, area.x + area.width, cells.HEADER, narrow.more(ui.events.top, list_area.height, #events))
-    if #events == 0 then
+    if #events == 0 and ui.events.filter ~= "" then
+        grid:text_fit(list_area.y, list_area.x, list_area.width, cells.DIM,
+            ("no event has '%s' in its row: / changes that"):format(ui.events.filter))
+    elseif #events == 0 then
         M.draw_list(frame, grid, list_area, 1)
     end
 end

@@ -4,6 +4,7 @@
 local cells = require "slate.console.cells"
 local events = require "slate.console.views.events"
 local figure = require "slate.console.figure"
+local filter = require "slate.console.overlay.filter"
 local fleet_table = require "slate.console.draw.fleet_table"
 local keys = require "slate.console.keys"
 local marked = require "slate.console.marked"
@@ -21,14 +22,30 @@ local M = {
 local EVENTS_LEAST <const> = 5 -- rows that the servers leave, from which on events of one stand there
 local POOL_ROWS <const>, SAID_ROWS_MOST <const>, SCREEN_ROWS <const>, FOOT_FROM_HEIGHT <const> = 4, 3, 15, 12
 
---- The view's part of ui: of slate.console.draw.fleet_table.
+--- The view's part of ui: of slate.console.draw.fleet_table, and filter (a text of the rows that are shown).
 function M.state()
-    return { top = 1, marked = {} }
+    return { top = 1, marked = {}, filter = "" }
+end
+
+-- The rows with the text of the filter, sorted, and in words how many of all have it; "" without a filter. If none has
+-- it, all are shown: keys act on the row under the cursor.
+local function shown_rows(rows, fleet)
+    local shown, words = {}, ""
+    for _, row in ipairs(rows) do
+        shown[#shown + 1] = filter.passes(fleet.filter, ("%s %s %s"):format(row.name, row.version, row.state)) and row
+            or nil
+    end
+    if #shown == 0 and #rows > 0 then
+        words = ("no server has '%s' in its row, so all are shown"):format(fleet.filter)
+    elseif fleet.filter ~= "" then
+        words = ("%d of %s with '%s': / changes that"):format(#shown, units.plural(#rows, "server"), fleet.filter)
+    end
+    return fleet_table.sorted(#shown > 0 and shown or rows, fleet), words
 end
 
 --- The index in the fleet of the server under the cursor; nil: there is none.
 function M.selected(rows, ui)
-    local sorted = fleet_table.sorted(rows, ui.fleet)
+    local sorted = shown_rows(rows, ui.fleet)
     return #sorted > 0 and sorted[fleet_table.row_at(sorted, ui.fleet)].server or nil
 end
 
@@ -68,7 +85,7 @@ end
 
 --- The state of the server under the cursor.
 function M.terms(ui, frame)
-    local rows = fleet_table.sorted(frame.servers, ui.fleet)
+    local rows = shown_rows(frame.servers, ui.fleet)
     local row = rows[fleet_table.row_at(rows, ui.fleet)]
     return { "fleet.state" }, 1, row and (selected_words(row))
 end
@@ -83,7 +100,8 @@ local function draw_hint(frame, ui, grid, y, width)
 end
 
 function M.draw(frame, ui, grid, area)
-    local rows, note = fleet_table.sorted(frame.servers, ui.fleet), frame.fleet_note
+    local rows, filtered = shown_rows(frame.servers, ui.fleet)
+    local note = frame.fleet_note ~= "" and frame.fleet_note or filtered
     if #rows == 0 then
         grid:text_fit(area.y, 0, area.width, cells.WARN, frame.is_replay and "a recording has one server, and no fleet"
             or note ~= "" and note or "looking up the list of servers")
@@ -106,20 +124,20 @@ function M.draw(frame, ui, grid, area)
         draw_hint(frame, ui, grid, y, area.width)
         return
     elseif not has_foot then
-        draw_pool(rows, note ~= "" and "; " .. note or "", grid, y, area.width)
+        draw_pool(frame.servers, note ~= "" and "; " .. note or "", grid, y, area.width)
         return
     end
     local sorted = fleet_table.sort_column(ui.fleet)
-    grid:rule(y, area.x, area.width, sorted.field == "state" and not ui.fleet.is_ascending and "pool: worst first"
-        or "pool")
-    draw_pool(rows, "", grid, y + 1, area.width)
+    grid:rule(y, area.x, area.width, filtered ~= "" and filtered
+        or sorted.field == "state" and not ui.fleet.is_ascending and "pool: worst first" or "pool")
+    draw_pool(frame.servers, "", grid, y + 1, area.width)
     grid:paragraph(cells.area(y + 2, 0, SAID_ROWS_MOST, area.width), style, text)
     draw_hint(frame, ui, grid, y + 2 + said, area.width)
 end
 
 -- Moves the cursor by rows; a step of 0 settles it on the row shown.
 local function move_cursor(frame, ui, step)
-    local rows = fleet_table.sorted(frame.servers, ui)
+    local rows = shown_rows(frame.servers, ui)
     if #rows > 0 then
         ui.cursor = rows[keys.step(fleet_table.row_at(rows, ui), step, #rows)].server
     end

@@ -5,6 +5,7 @@
 local cells = require "slate.console.cells"
 local detail = require "slate.console.detail"
 local figure = require "slate.console.figure"
+local filter = require "slate.console.overlay.filter"
 local hotkeys = require "slate.facts.hotkeys"
 local item_facts = require "slate.facts.item"
 local keys = require "slate.console.keys"
@@ -20,16 +21,10 @@ local M = {
     shown = { "hotkeys.key", "hotkeys.requests", "hotkeys.share", "hotkeys.read_bytes", "sample_rate", "gets", "ops" },
 }
 
---- The view's part of ui. by: the figure that sorts; filter: a part of the names that are shown; while another one is
--- typed, which holds at once: edits_filter and typed; shown: the keys as last drawn; opened: the key whose item is
--- shown, since opened_s.
+--- The view's part of ui. by: the figure that sorts; filter: a part of the names that are shown; shown: the keys as
+-- last drawn; opened: the key whose item is shown, since opened_s.
 function M.state()
-    return { cursor = 1, top = 1, by = "requests", filter = "", edits_filter = false, typed = "", shown = {} }
-end
-
--- The filter that holds.
-local function filter_of(at)
-    return at.edits_filter and at.typed or at.filter
+    return { cursor = 1, top = 1, by = "requests", filter = "", shown = {} }
 end
 
 -- Columns behind the key: their heads, where they end, and their styles.
@@ -42,7 +37,6 @@ local COLUMNS <const> = {
 local NUMBER_WIDTH <const>, KEY_LEAST <const>, BAR_X <const> = 4, 16, 39
 local BAR_LEAST <const>, BAR_FROM_WIDTH <const> = 12, 90 -- a narrower screen has no bar
 local NOTES_FROM_HEIGHT <const>, LIST_LEAST <const>, SCREEN_ROWS <const> = 8, 4, 15
-local FILTER_BYTES <const> = 60
 local NAMED_MOST <const> = 10 -- so many keys are summed up in the notes
 
 -- Where the columns behind the key begin, and how wide the bar is.
@@ -80,8 +74,7 @@ local function bounds_text(share)
 end
 
 local function draw_head(grid, area, layout, at, is_counted)
-    local filter = filter_of(at)
-    grid:head(area.y, area.x, area.width, " NR KEY" .. (filter ~= "" and (" with '%s'"):format(filter) or ""))
+    grid:head(area.y, area.x, area.width, " NR KEY" .. filter.words(at.filter))
     for i, column in ipairs(COLUMNS) do
         local is_sort = column.by == at.by
         put(grid, area.y, layout, column, is_sort and cells.STRONG or cells.HEADER,
@@ -178,7 +171,7 @@ local function shown_keys(hot, at)
     end
     local shown = {}
     for _, one in ipairs(hot.keys) do
-        if one.key:find(filter_of(at), 1, true) then
+        if filter.passes(at.filter, one.key) then
             shown[#shown + 1] = one
         end
     end
@@ -220,8 +213,8 @@ function M.draw(frame, ui, grid, area)
     local count, layout = #at.shown, layout_of(area.width)
     draw_head(grid, area, layout, at, hot.is_counted)
     if count == 0 then
-        grid:text_fit(area.y + 1, 0, area.width, cells.DIM, filter_of(at) ~= ""
-            and ("no hot key has '%s' in its name: / changes that"):format(filter_of(at))
+        grid:text_fit(area.y + 1, 0, area.width, cells.DIM, at.filter ~= ""
+            and ("no hot key has '%s' in its name: / changes that"):format(at.filter)
             or hot.is_counted and "no key is hot: none was requested more than by chance; 9 counts again"
             or "no key is hot: sampling is off, or none was requested more than by chance")
         return
@@ -254,9 +247,7 @@ end
 
 function M.command(frame, ui, command)
     local at, rows = ui.hotkeys, keys.move_rows(command, SCREEN_ROWS)
-    if command == "filter" then
-        at.edits_filter, at.typed = true, ""
-    elseif command == "sort_next" then
+    if command == "sort_next" then
         at.by = at.by == "requests" and "bytes" or "requests"
         return { kind = "say", text = "by " .. at.by }
     elseif command == "open_key" and at.shown[at.cursor] then
@@ -267,17 +258,6 @@ function M.command(frame, ui, command)
         at.opened = nil
     end
     at.cursor = keys.step(at.cursor, rows, math.max(#at.shown, 1))
-end
-
---- A key while the filter is typed, which holds at once.
-function M.edit(at, command, key)
-    if command == "accept" or command == "cancel" then
-        at.edits_filter = false
-        at.filter = command == "accept" and at.typed or at.filter
-    else
-        at.typed = keys.typed(at.typed, FILTER_BYTES, command, key) or at.typed
-    end
-    at.opened, at.cursor = nil, 1
 end
 
 function M.click(ui, kind, value)

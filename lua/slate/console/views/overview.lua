@@ -4,7 +4,6 @@
 local cells = require "slate.console.cells"
 local class_charts = require "slate.console.draw.class_charts"
 local class_state = require "slate.console.draw.class_state"
-local class_table = require "slate.console.draw.class_table"
 local events = require "slate.console.views.events"
 local figure = require "slate.console.figure"
 local health = require "slate.console.health"
@@ -383,8 +382,6 @@ function M.command(frame, ui, command)
     local model, by = frame.model, keys.move_rows(command, SCREEN_STEP)
     if command == "move_pages" then
         return propose.move(frame, imbalance.chosen(model, ui))
-    elseif command == "filter" then
-        class_table.edit_filter(ui.classes)
     elseif command == "zoom" then
         ui.overview.is_zoomed = not ui.overview.is_zoomed
     elseif command == "close_zoom" then

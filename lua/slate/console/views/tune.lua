@@ -5,6 +5,7 @@ local cells = require "slate.console.cells"
 local change = require "slate.console.change"
 local detail = require "slate.console.detail"
 local explain = require "slate.console.overlay.explain"
+local filter = require "slate.console.overlay.filter"
 local keys = require "slate.console.keys"
 local list = require "slate.console.draw.list"
 local moves = require "slate.facts.moves"
@@ -29,10 +30,10 @@ local NARROW_WIDTH <const>, NARROW_NEW_X <const>, NARROW_NOW_WIDTH <const> = 72,
 local PANEL_ROWS <const>, SCREEN_ROWS <const>, TYPED_BYTES <const> = 8, 10, 159
 local FOOT_FROM_HEIGHT <const>, FOOT_ROWS <const> = 8, 2 -- on a screen without a panel
 
---- cursor: a row; rows: those last drawn; wanted: new values by name, not yet sent; while one is typed: edits, typed
---- and typed_why (why `typed` was refused; "" after the next key).
+--- cursor: a row; filter: a text of the rows that are shown; rows: those last drawn; wanted: new values by name, not
+--- yet sent; while one is typed: edits, typed and typed_why (why `typed` was refused; "" after the next key).
 function M.state()
-    return { cursor = 1, top = 1, rows = {}, wanted = {}, edits = false, typed = "", typed_why = "" }
+    return { cursor = 1, top = 1, filter = "", rows = {}, wanted = {}, edits = false, typed = "", typed_why = "" }
 end
 
 --- Drops all wanted values, after they were sent, or when another server is opened.
@@ -40,9 +41,9 @@ function M.forget(ui)
     ui.tune.wanted, ui.tune.edits = {}, false
 end
 
--- The rows, without the settings of storage on flash if there is none. Puts the cursor on one of them.
-local function rows_of(frame, ui)
-    local model, tune, rows = frame.model, ui.tune, {}
+-- All rows, without the settings of storage on flash if there is none.
+local function all_rows(frame, ui)
+    local model, rows = frame.model, {}
     local is_past = frame.is_past or frame.is_replay -- then the snapshot has them
     if model.now and (model.answers:is_known("settings") or is_past and model.now.settings) then
         for _, row in ipairs(change.rows(model, ui.classes.cursor)) do
@@ -50,6 +51,16 @@ local function rows_of(frame, ui)
                 rows[#rows + 1] = row
             end
         end
+    end
+    return rows
+end
+
+-- The rows with the text of the filter. Puts the cursor on one of them.
+local function rows_of(frame, ui)
+    local tune, rows = ui.tune, {}
+    for _, row in ipairs(all_rows(frame, ui)) do
+        local text = ("%s %s %s"):format(row.label, row.name, row.now or "")
+        rows[#rows + 1] = filter.passes(tune.filter, text) and row or nil
     end
     tune.cursor, tune.rows = keys.step(tune.cursor, 0, #rows), rows
     return rows
@@ -135,11 +146,13 @@ local function draw_row(ui, grid, area, y, row)
     grid:text_fit(y, area.x + x, room, new_style, note)
 end
 
-local function draw_heads(grid, area, more)
+local function draw_heads(grid, area, tune, more)
     local function head(x, text)
         grid:text(area.y, area.x + x, cells.HEADER, text)
     end
-    grid:head(area.y, area.x, area.width, " SETTING")
+    grid:head(area.y, area.x, area.width, "")
+    grid:text_fit(area.y, area.x + LABEL_X, NOW_X - LABEL_X - 1, cells.HEADER,
+        tune.filter ~= "" and filter.words(tune.filter):sub(2) or "SETTING")
     head(NOW_X, "NOW")
     head(area.width < NARROW_WIDTH and NARROW_NEW_X or NEW_X, "NEW")
     if area.width >= NARROW_WIDTH then
@@ -228,8 +241,12 @@ end
 function M.draw(frame, ui, grid, area)
     local rows, tune = rows_of(frame, ui), ui.tune
     if #rows == 0 then
-        draw_heads(grid, area, "")
-        detail.is_ready(frame, "settings", grid, cells.area(area.y + 1, area.x, area.height - 1, area.width))
+        local below = cells.area(area.y + 1, area.x, area.height - 1, area.width)
+        draw_heads(grid, area, tune, "")
+        if #all_rows(frame, ui) > 0 or detail.is_ready(frame, "settings", grid, below) then
+            grid:text_fit(below.y, below.x, below.width, cells.DIM,
+                ("no setting has '%s' in its row: / changes that"):format(tune.filter))
+        end
         return
     end
     local panel = area.height >= 14 and math.max(PANEL_ROWS, area.height - 1 - #rows) or 0
@@ -246,7 +263,7 @@ function M.draw(frame, ui, grid, area)
             is_changed(ui, rows[tune.cursor]))
     end
     local more = narrow.more(tune.top, room, #rows)
-    draw_heads(grid, area, more ~= "" and " " .. more or "")
+    draw_heads(grid, area, tune, more ~= "" and " " .. more or "")
 end
 
 -- keys ----------------------------------------------------------------------------------------
@@ -277,6 +294,7 @@ end
 function M.type(frame, ui, name, before)
     local tune = ui.tune
     view_list.open(ui, view_list.index("tune"))
+    tune.filter = ""
     for i, row in ipairs(rows_of(frame, ui)) do
         tune.cursor = row.name == name and i or tune.cursor
     end
@@ -296,7 +314,7 @@ function M.command(frame, ui, command)
     elseif command == "reset" then
         tune.wanted[row.name] = nil
     elseif command == "review" then
-        local plan = plan_of(ui, rows)
+        local plan = plan_of(ui, all_rows(frame, ui))
         return #plan > 0 and { kind = "review", plan = plan }
             or say("no new value is chosen: Enter chooses one")
     end
