@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- How much of a difference between two figures of a server may be chance: standard errors. Pure.
+--- How much of a figure of a server, or of a difference between two, may be chance. Pure.
 --
 -- The figures are those of slate.judge.verdict. Reads that hit and items that are evicted differ from period to period
 -- by chance at least. A load that comes in bursts, or reads that hit or miss together, differ by more: so the error is
@@ -7,6 +7,19 @@
 local M = {}
 
 local RATES <const> = { "evictions_per_s", "item_loss_per_s", "out_of_memory_per_s" }
+
+--- Rule of three: what was seen in none of n cases has a share below 3 / n in 19 of 20, and one pause in 20 is longer
+-- than 3 mean ones.
+M.NONE_SEEN = 3
+
+--- How many times too small, and too large, a count may be, at 95 %: the square root of a count has a standard error
+-- of a half. 1 and 1 without a count.
+function M.count_doubt(count)
+    if not count then
+        return 1, 1
+    end
+    return (math.sqrt(count + 1) + 1) ^ 2 / count, count > 1 and count / (math.sqrt(count) - 1) ^ 2 or math.huge
+end
 
 --- The error of a difference of two figures, from their independent errors.
 function M.joint(one, other)

@@ -9,6 +9,7 @@
 -- reads_per_s, general and classes (those of a snapshot), as far as they are known }.
 --
 -- First in this file: the help for a class in need.
+local chance = require "slate.judge.chance"
 local chunks = require "slate.facts.chunks"
 local sampled = require "slate.facts.sampled"
 local limits = require "slate.judge.thresholds"
@@ -226,7 +227,6 @@ end
 
 local WINDOWS_FULL <const> = 8 -- after this many windows reads do not add up any more: the oldest have faded
 
-local UNSEEN_READS <const> = 3 -- rule of three: an event in none of n reads has a share below 3/n in 19 of 20 cases
 local MORE_TIMES <const> = { 1.25, 1.5, 2 } -- the gain is computed for these times today's memory
 local BY_LRU <const> = "the LRU model"
 
@@ -403,12 +403,7 @@ end
 --- How much of a difference may be wrong, at 95 %: the server's figure, but at least what this number of reads can
 -- hide. If two policies had the same hits in all n sampled reads, up to 3 of n further reads may still differ.
 function M.doubt(guess)
-    return math.max(guess.doubt or 0, UNSEEN_READS / math.max(guess.reads or math.huge, UNSEEN_READS))
-end
-
--- The band of 95 % of a hit ratio of so many reads.
-local function ratio_band(hit_ratio, reads)
-    return math.max(limits.errors_apart * math.sqrt(hit_ratio * (1 - hit_ratio) / reads), UNSEEN_READS / reads)
+    return math.max(guess.doubt or 0, chance.NONE_SEEN / math.max(guess.reads or math.huge, chance.NONE_SEEN))
 end
 
 --- A sentence: the miniatures tell nothing of a class; nil if they do. They have one queue for all classes, and a class
@@ -424,7 +419,8 @@ function M.unlike_class(policies, curve)
         return "too few reads of the class were sampled"
     end
     local own = sampled.between(curve, curve.bytes)
-    return math.abs(lru.hit_ratio - own) > ratio_band(lru.hit_ratio, lru.reads) + ratio_band(own, curve.reads)
+    local error = chance.ratio_error(lru.hit_ratio, lru.reads) + chance.ratio_error(own, curve.reads)
+    return math.abs(lru.hit_ratio - own) > limits.errors_apart * error
         and ("the miniature of lru hits %s, the class with its own pages %s"):format(
             units.percent(lru.hit_ratio, 1), units.percent(own, 1)) or nil
 end

@@ -10,12 +10,11 @@
 -- Rows are of slate.judge.view.classes, with rates: id, pages, pages_delta, free_pages, items, age_s, evicted_per_s.
 --
 -- Also: the memory that a server holds beyond its limit.
+local chance = require "slate.judge.chance"
 local chunks = require "slate.facts.chunks"
 local limits = require "slate.judge.thresholds"
 
 local M = {}
-
-local PAUSES <const> = 3 -- rule of three: one pause in twenty is longer than so many mean ones
 
 -- Memory that a server holds in pages, against its limit. Pure.
 --
@@ -145,18 +144,14 @@ function M.is_richer(row, other)
     return free > others or free == others and M.lifetime_s(row) > M.lifetime_s(other)
 end
 
--- By which factor a life may be too long, and too short, at 95 %, by the number of items that left in the time seen:
--- the square root of such a count has a standard error of a half. A life by age rests on no count.
-local function life_doubt(count)
-    if not count then
-        return 1, 1
-    end
-    return (math.sqrt(count + 1) + 1) ^ 2 / count, count > 1 and count / (math.sqrt(count) - 1) ^ 2 or math.huge
+-- The least of how long a class would keep its items with a page less, at 95 %. A life is as much too long as the count
+-- of items that left is too small; one by age rests on no count.
+local function lifetime_least_s(row)
+    return M.lifetime_s(row) / chance.count_doubt(row.life_count)
 end
 
--- True if a class surely keeps its items longer than another one, with a page less.
 local function lives_longer(row, other)
-    return M.lifetime_s(row) / life_doubt(row.life_count) > M.lifetime_s(other) / life_doubt(other.life_count)
+    return lifetime_least_s(row) > lifetime_least_s(other)
 end
 
 -- The two best donors of all: a second one, as no class gives to itself.
@@ -220,7 +215,7 @@ local function mean_of(judge, state)
     local is_settled = is_steady
     for i, sample in ipairs(state) do
         local has_moved = sample.grew or sample.gave
-        local _, doubt = life_doubt(math.max(evicted, left))
+        local _, doubt = chance.count_doubt(math.max(evicted, left))
         if i > judge.samples and (has_moved or not is_settled or doubt < limits.clearly_ratio) then
             break
         elseif i <= judge.samples then
@@ -236,7 +231,7 @@ end
 -- True if a class evicted in the last ten seconds, or evicts now and then: pauses longer than three usual ones come
 -- once in twenty by chance. So long a pause shows for a minute at most.
 local function evicts_lately(state, time_s)
-    local usual_s = math.min(PAUSES * state.pause_s, limits.evicts_most_s)
+    local usual_s = math.min(chance.NONE_SEEN * state.pause_s, limits.evicts_most_s)
     return state.evicted_at_s ~= nil and time_s - state.evicted_at_s < math.max(limits.lately_s, usual_s)
 end
 
@@ -248,9 +243,9 @@ local function is_better_off(row, donor, by_hits, times, apart_s, surely_times)
     if M.has_spare(M.free_pages(donor)) and not (age_s and age_s < own_s) then
         return true
     end
-    local _, doubt = life_doubt(row.life_count)
+    local _, doubt = chance.count_doubt(row.life_count)
     return not by_hits and lifetime_s >= times * row.life_s and lifetime_s >= row.life_s + apart_s
-        and lifetime_s / life_doubt(donor.life_count) >= (surely_times or 0) * doubt * row.life_s
+        and lifetime_least_s(donor) >= (surely_times or 0) * doubt * row.life_s
 end
 
 -- True if a class has free pages and will fill them within a minute, at the rate of the stored samples; or it got pages
