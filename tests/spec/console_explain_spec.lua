@@ -5,7 +5,7 @@ require "support.world"
 local cells = require "slate.console.cells"
 local class_columns = require "slate.console.draw.class_columns"
 local explain = require "slate.console.overlay.explain"
-local model_facts = require "slate.console.model"
+local metrics = require("slate.console.metrics").OF_SERVER
 local screen = require "slate.console.screen"
 local screens = require "screens"
 local view_list = require "slate.console.view_list"
@@ -108,7 +108,7 @@ describe("an explanation", function()
         for _, column in ipairs(class_columns.LIST) do
             assert.truthy(explain.entry("class." .. column.name), column.name)
         end
-        for _, metric in ipairs(model_facts.METRICS) do
+        for _, metric in ipairs(metrics) do
             assert.truthy(explain.entry(metric.name), metric.name)
         end
         assert.is_nil(explain.entry("no_such_term"))

@@ -2,6 +2,7 @@
 local client = require "slate.wire.client"
 local make = require("support.snapshots").make
 local move = require "slate.act.move"
+local outcome = require "slate.act.move_outcome"
 local script_transport = require "support.script_transport"
 
 local function class(pages, free_chunks)
@@ -40,9 +41,9 @@ describe("move plan", function()
             { 4, 5, 1, "0.1.0" }, { 5, 4, 1, "0.1.0", "no", "" }, -- the rule judges classes without pages
             { 4, 12, 4 }, { 4, 12, 5, nil, "no", "class 4 has 5 pages, " .. last .. "5" .. sent },
             { 12, 4, 1, nil, "no", "class 12 has 1 page, " .. last .. "1" .. sent },
-            { 0, 12, 1 }, { 0, 12, 2, nil, "no", "the global pool has 2 pages, of which the server leaves the last one "
+            { 0, 12, 1 }, { 0, 12, 2, nil, "no", "the pool has 2 pages, of which the server leaves the last one "
                 .. "and cannot give 2" .. sent },
-            { 0, 12, 2, "0.1.0" }, { 0, 12, 3, "0.1.0", "no", "the global pool has 2 pages and cannot give 3" .. sent },
+            { 0, 12, 2, "0.1.0" }, { 0, 12, 3, "0.1.0", "no", "the pool has 2 pages and cannot give 3" .. sent },
             { -1, 12, 1 },
             { -1, 4, 1, nil, "no", "the other classes can spare 0 pages, for each keeps its last one, and "
                 .. "cannot give 1" .. sent },
@@ -150,10 +151,10 @@ describe("move", function()
         assert.equal("moved", result.state)
         assert.equal(1, result.pages_moved)
         assert.equal(7, result.items_rescued)
-        assert.truthy(move.words(made, result):find("moved 1 of 1 page from class 4 to class 12", 1, true))
-        assert.truthy(move.words(made, result):find("class 12 has 2 pages (was 1)", 1, true))
+        assert.truthy(outcome.words(made, result):find("moved 1 of 1 page from class 4 to class 12", 1, true))
+        assert.truthy(outcome.words(made, result):find("class 12 has 2 pages (was 1)", 1, true))
         result.dst_pages_after = 1
-        assert.truthy(move.words(made, result):find("class 12 has 1 page (was 1)", 1, true))
+        assert.truthy(outcome.words(made, result):find("class 12 has 1 page (was 1)", 1, true))
     end)
 
     -- The verdict on one page that the server counted and that is in its old place; more general statistics.
@@ -162,7 +163,7 @@ describe("move", function()
         first.settings.slab_automove = automove
         local made = assert(move.plan(first, { src = 4, dst = 12, pages = 1 }))
         local after = before({ slabs_moved = 11, total_items = stored and 100 + stored })
-        return move.verify({}, made, after).why
+        return outcome.verify({}, made, after).why
     end
 
     it("blames for a page that did not stay only causes that were seen", function()
@@ -180,7 +181,7 @@ describe("move", function()
             { MOVES, moves_before }, { "slabs reassign 4 12\r\n", "OK\r\n" },
             { "stats\r\n", stats_reply(1, false) }, { FINAL, final_reply(4, 2, 1) }, { MOVES, moves_after },
         }, 1, { wait = true }, "0.1.0")
-        return result.items_lost, move.words(made, result)
+        return result.items_lost, outcome.words(made, result)
     end
 
     it("counts on slated the items that moves evicted", function()
@@ -194,10 +195,10 @@ describe("move", function()
     end)
 
     it("says on slated why a move gave up, by the server's own record", function()
-        local function record(number, outcome)
+        local function record(number, how)
             local lines = { "STAT mode off", "STAT pages_moved 0", "STAT running 0", "STAT last_busy no room" }
             for name, value in pairs({ time = 1, mode = "operator", from = 4, to = 12, pages = 0, wanted = 1,
-                rescued = 0, lost = 0, expired = 0, duration_us = 1, outcome = outcome, reason = "slabs reassign" }) do
+                rescued = 0, lost = 0, expired = 0, duration_us = 1, outcome = how, reason = "slabs reassign" }) do
                 lines[#lines + 1] = ("STAT %d:%s %s"):format(number, name, value)
             end
             return lines
@@ -205,7 +206,7 @@ describe("move", function()
         local function why(result, before_lines, after_lines)
             local made = assert(move.plan(before(), { src = 4, dst = 12, pages = 1, slated = "0.1.0" }))
             made.moves_before, made.moves_after = before_lines, after_lines
-            return move.verify(result, made, before()).why
+            return outcome.verify(result, made, before()).why
         end
         local old, new = record(7, "given up, a reader held items"), record(8, "given up, there was no room")
         assert.equal("given up, there was no room", why({}, old, new))
@@ -230,8 +231,8 @@ describe("move", function()
         first.general.slab_reassign_busy_deletes, after.general.slab_reassign_busy_deletes = 3, 5
         after.classes[1].total_pages, after.classes[2].total_pages = 4, 2
         local made = assert(move.plan(first, { src = 4, dst = 12, pages = 1 }))
-        local result = move.verify({ elapsed_s = 0, busy_retries = 0 }, made, after)
-        return result, move.words(made, result)
+        local result = outcome.verify({ elapsed_s = 0, busy_retries = 0 }, made, after)
+        return result, outcome.words(made, result)
     end
 
     it("gives on memcached the most that can have been evicted, and never a number of losses", function()
@@ -241,7 +242,7 @@ describe("move", function()
         assert.equal(22, result.items_evicted_at_most)
         assert.truthy(words:find("; at most 22 older items evicted for them", 1, true), words)
         result.items_rescued = 22
-        assert.truthy(move.words({ src = 4, dst = 12, pages = 1 }, result):find(
+        assert.truthy(outcome.words({ src = 4, dst = 12, pages = 1 }, result):find(
             "; 22 items moved over; at most as many older ones evicted for them", 1, true))
         for _, pair in ipairs({ { nil, 30 }, { 10, nil }, { 30, 10 } }) do
             result, words = verified_on_memcached(pair[1], pair[2])
@@ -299,7 +300,7 @@ describe("move", function()
         assert.equal("partly", result.state)
         assert.equal("no", result.code)
         assert.same({ "0/2" }, steps)
-        assert.truthy(move.words(made, result):find("moved 1 of 2 pages", 1, true))
+        assert.truthy(outcome.words(made, result):find("moved 1 of 2 pages", 1, true))
         assert.truthy(result.why:find("no page to spare", 1, true))
     end)
 

@@ -7,32 +7,21 @@
 local automove = require "slate.facts.automove"
 local clock = require "slate.base.clock"
 local failure = require "slate.base.failure"
+local outcome = require "slate.act.move_outcome"
 local requests = require "slate.wire.request"
 local snapshot = require "slate.facts.snapshot"
-local plural = require("slate.base.units").plural
+local units = require "slate.base.units"
 
 local M = {}
 
 M.ANY, M.POOL, M.MAX_CLASS = -1, 0, 255
 
+local place <const>, plural <const> = units.place, units.plural
+
 local POLL_FIRST_S <const>, POLL_MOST_S <const> = 0.002, 0.05
 local BUSY_FIRST_S <const>, BUSY_MOST_S <const> = 0.005, 0.5
 -- The mover may take this long to start after an OK. If no page moves for longer, the mover has given up.
 local SILENCE_S <const> = 2
-
-local function class_name(id)
-    return id == M.ANY and "any class" or id == M.POOL and "the global pool" or "class " .. id
-end
-
--- Pages of a class or of the pool; nil if the server does not report them.
-local function pages_of(now, id)
-    if id == M.POOL then
-        local pages = now.general.slab_global_page_pool
-        return math.type(pages) and pages or nil
-    end
-    local class = snapshot.by_id(now)[id]
-    return class and class.total_pages
-end
 
 local function ids_with_pages(now)
     local ids = {}
@@ -72,7 +61,7 @@ local function check_source(now, request)
         return nil, ("the other classes can spare %s, for each keeps its last one, and cannot give %d; "
             .. "nothing was sent"):format(plural(spare, "page"), pages), "no"
     end
-    local held = pages_of(now, src)
+    local held = snapshot.pages_of(now, src)
     if not held and src == M.POOL then
         return nil, "this server has no global page pool", "unsupported"
     elseif not held then
@@ -83,7 +72,7 @@ local function check_source(now, request)
     if held - least_left < pages then
         local why = least_left == 0 and "" or src == M.POOL and ", of which the server leaves the last one"
             or ", keeps its last one"
-        return nil, ("%s has %s%s and cannot give %d; nothing was sent"):format(class_name(src),
+        return nil, ("%s has %s%s and cannot give %d; nothing was sent"):format(place(src),
             plural(held, "page"), why, pages), "no"
     end
     return true
@@ -106,7 +95,7 @@ local function check_destination(now, request)
         return true
     elseif request.slated then
         return check_slated_class(request)
-    elseif not pages_of(now, request.dst) then
+    elseif not snapshot.pages_of(now, request.dst) then
         local _, message, code = unknown_class(now, request, request.dst)
         return nil, ("%s; storing one item of the size of class %d gives it a first page, after which pages can be "
             .. "moved to it"):format(message, request.dst), code
@@ -181,8 +170,8 @@ function M.plan(now, request)
         src = request.src, dst = request.dst, pages = request.pages, slated = request.slated, commands = commands,
         pages_per_command = request.pages // #commands,
         sources = request.src == M.ANY and sources_of(now, request) or nil,
-        src_pages = request.src ~= M.ANY and pages_of(now, request.src) or nil,
-        dst_pages = pages_of(now, request.dst) or 0,
+        src_pages = request.src ~= M.ANY and snapshot.pages_of(now, request.src) or nil,
+        dst_pages = snapshot.pages_of(now, request.dst) or 0,
         items_at_risk = items_at_risk(now, request), automove = settings.slab_automove, before = now,
     }
 end
@@ -225,7 +214,7 @@ function M.describe(plan)
     local times = #plan.commands > 1 and (" (%d times, one after the other)"):format(#plan.commands) or ""
     lines[1] = ("would send: %s%s"):format(plan.commands[1], times)
     if plan.src_pages then
-        lines[#lines + 1] = ("%s: %d -> %s"):format(class_name(plan.src), plan.src_pages,
+        lines[#lines + 1] = ("%s: %d -> %s"):format(place(plan.src), plan.src_pages,
             plural(plan.src_pages - plan.pages, "page"))
     end
     if plan.sources then
@@ -233,7 +222,7 @@ function M.describe(plan)
         lines[#lines + 1] = ("at most %s in all; how many items may be lost depends on the source"):format(
             plural(plan.pages, "page"))
     end
-    lines[#lines + 1] = ("%s: %d -> %s"):format(class_name(plan.dst), plan.dst_pages,
+    lines[#lines + 1] = ("%s: %d -> %s"):format(place(plan.dst), plan.dst_pages,
         plural(plan.dst_pages + plan.pages, "page"))
     if plan.items_at_risk then
         lines[#lines + 1] = plan.items_at_risk == 0 and "free chunks can take in every item: none needs to be lost"
@@ -248,100 +237,6 @@ function M.describe(plan)
     return lines
 end
 
-local function growth(before, after, name)
-    local was, is = before.general[name], after.general[name]
-    return math.type(was) and math.type(is) and is - was or nil
-end
-
--- slated counts the items that its moves evict; nil if not reported, or if counters began anew.
-local function evicted_by_moves(lines_before, lines_after)
-    local stats = require "slate.facts.stats"
-    local before = { general = stats.figures(lines_before or {}) }
-    local after = { general = stats.figures(lines_after or {}) }
-    local evicted = growth(before, after, "evicted")
-    return evicted and evicted >= 0 and evicted or nil
-end
-
-local function note_losses(result, plan, after)
-    local before = plan.before
-    result.items_rescued = growth(before, after, "slab_reassign_rescues")
-    result.busy_items = growth(before, after, "slab_reassign_busy_items")
-    local dropped = math.max(0, growth(before, after, "slab_reassign_evictions_nomem") or 0)
-        + math.max(0, growth(before, after, "slab_reassign_busy_deletes") or 0)
-    if plan.slated then
-        local evicted = evicted_by_moves(plan.moves_before, plan.moves_after)
-        result.items_lost = evicted and evicted + dropped
-        return
-    end
-    -- memcached evicts from the source to make room for rescued items, and counts these with the evictions by stores:
-    -- the sum is a bound, and the number of lost items is unknown.
-    local class, class_after = snapshot.by_id(before)[plan.src], snapshot.by_id(after)[plan.src]
-    local first, last = class and class.evicted, class_after and class_after.evicted
-    result.items_evicted_at_most = first and last and last >= first and last - first + dropped or nil
-end
-
--- Why pages that moved are not where they were sent: names only causes that were seen.
-local function why_not_there(plan, after, counted)
-    local stored = growth(plan.before, after, "total_items") or growth(plan.before, after, "cmd_set")
-    local seen = {}
-    if plan.automove == 0 then
-        seen[1] = "automove is off"
-    elseif plan.automove ~= nil then
-        seen[1] = ("automove is %s and may have moved pages back"):format(automove.name_of(plan.automove))
-    end
-    if stored == 0 then
-        seen[#seen + 1] = "nothing was stored meanwhile"
-    elseif stored and stored > 0 then
-        seen[#seen + 1] = plural(stored, "item") .. " stored meanwhile may have taken pages"
-    end
-    return ("the server counted %s, but the page counts do not show %s%s"):format(plural(counted, "page move"),
-        plan.pages == 1 and "it" or "them all", #seen > 0 and " (" .. table.concat(seen, "; ") .. ")" or "")
-end
-
--- The reason why slated's last move of this kind gave up, or where it is stuck; nil if not reported.
-local function reason_of_slated(plan)
-    local record = require "slate.facts.moves"
-    local _, before = record.parse(plan.moves_before or {})
-    local totals, moves = record.parse(plan.moves_after or {})
-    local last_number = before[#before] and before[#before].number or -1
-    for i = #moves, 1, -1 do
-        local one = moves[i]
-        if one.number > last_number and one.from == plan.src and one.to == plan.dst and one.outcome ~= "moved" then
-            return one.outcome
-        end
-    end
-    return totals.running == 1 and totals.last_busy ~= "none" and totals.last_busy or nil
-end
-
--- Pages that changed hands, by the page counts. The larger of the two sides counts: meanwhile a class may get or give
--- other pages by itself.
-local function note_pages(result, plan, after)
-    result.src_pages_before, result.src_pages_after = plan.src_pages, plan.src_pages and pages_of(after, plan.src)
-    result.dst_pages_before, result.dst_pages_after = plan.dst_pages, pages_of(after, plan.dst) or 0
-    local given = result.src_pages_after and plan.src_pages - result.src_pages_after or 0
-    local gained = result.dst_pages_after - plan.dst_pages
-    result.pages_moved = math.max(0, math.min(plan.pages, math.max(given, gained)))
-end
-
---- Finds the outcome of a move by comparing page counts and counters with those of the plan. Fills `result`; state
--- becomes "moved", "partly" or "not moved".
-function M.verify(result, plan, after)
-    note_pages(result, plan, after)
-    note_losses(result, plan, after)
-    result.slabs_moved = growth(plan.before, after, "slabs_moved")
-    result.state = result.pages_moved == plan.pages and "moved" or result.pages_moved > 0 and "partly" or "not moved"
-    local reason = plan.slated and result.state ~= "moved" and reason_of_slated(plan)
-    if reason then
-        result.why = result.why and ("%s: %s"):format(result.why, reason) or reason
-    elseif result.state ~= "moved" and not result.why then
-        local counted = result.slabs_moved or 0
-        result.why = counted >= plan.pages
-            and why_not_there(plan, after, counted)
-            or ("the server gave the move up (%s)"):format(plural(result.busy_items or 0, "busy item"))
-    end
-    return result
-end
-
 -- Waits until the server has finished `target` page moves since the plan was made.
 -- Returns true; false when the mover went silent or time is up; nil, message, code.
 local function await(client, plan, target, result, options)
@@ -353,7 +248,7 @@ local function await(client, plan, target, result, options)
             return nil, message, code
         end
         local now = { general = stats.figures(lines) }
-        local moved = growth(plan.before, now, "slabs_moved")
+        local moved = outcome.growth(plan.before, now, "slabs_moved")
         if not moved then
             return nil, "this server does not count page moves (slabs_moved): the outcome cannot be seen", "unsupported"
         end
@@ -458,46 +353,12 @@ function M.run(client, plan, options)
         if plan.slated then
             plan.moves_after = client:stats("moves")
         end
-        M.verify(result, plan, after)
+        outcome.verify(result, plan, after)
     else
         result.state = "accepted"
     end
     result.elapsed_s = clock.steady_s() - started_s
     return result
-end
-
---- The outcome in words.
-function M.words(plan, result)
-    local route = ("from %s to %s"):format(class_name(plan.src), class_name(plan.dst))
-    if result.state == "accepted" then
-        return ("the server accepted %d of %s %s%s; add --wait to see that they moved"):format(result.pages_accepted,
-            plural(plan.pages, "page move"), route, result.why and ", then: " .. result.why or "")
-    end
-    local parts = { ("moved %d of %s %s in %.2f s"):format(result.pages_moved, plural(plan.pages, "page"), route,
-        result.elapsed_s) }
-    if result.src_pages_after then
-        parts[#parts + 1] = ("%s has %s (was %d)"):format(class_name(plan.src),
-            plural(result.src_pages_after, "page"), result.src_pages_before)
-    end
-    parts[#parts + 1] = ("%s has %s (was %d)"):format(class_name(plan.dst),
-        plural(result.dst_pages_after, "page"), result.dst_pages_before)
-    if result.items_rescued then
-        parts[#parts + 1] = plural(result.items_rescued, "item") .. " moved over"
-    end
-    if result.items_lost then
-        parts[#parts + 1] = plural(result.items_lost, "item") .. " lost"
-    elseif result.items_evicted_at_most then
-        local most = result.items_evicted_at_most
-        parts[#parts + 1] = most == 0 and "no item evicted" or ("at most %s evicted for them"):format(
-            most == result.items_rescued and "as many older ones" or plural(most, "older item"))
-    end
-    if result.busy_retries > 0 then
-        parts[#parts + 1] = plural(result.busy_retries, "busy retry", "busy retries")
-    end
-    if result.why then
-        parts[#parts + 1] = result.why
-    end
-    return table.concat(parts, "; ")
 end
 
 return M

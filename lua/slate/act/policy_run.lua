@@ -3,6 +3,7 @@
 local automove = require "slate.facts.automove"
 local clock = require "slate.base.clock"
 local move = require "slate.act.move"
+local move_outcome = require "slate.act.move_outcome"
 local snapshot = require "slate.facts.snapshot"
 
 local M = {}
@@ -115,7 +116,7 @@ function Runner:carry_out(one, now)
         end
         return true
     end
-    one.state, one.outcome, one.pages_moved = result.state, move.words(plan, result), result.pages_moved
+    one.state, one.outcome, one.pages_moved = result.state, move_outcome.words(plan, result), result.pages_moved
     one.items_lost, one.items_rescued = result.items_lost, result.items_rescued
     if result.pages_moved > 0 and self.options.on_moved then
         self.options.on_moved(plan, result)

@@ -140,7 +140,7 @@ end
 function M.progress(step, moved, wanted)
     if step.kind == "move" then
         return ("moved %d of %s, class %d to %s"):format(moved or 0, units.plural(wanted or step.pages, "page"),
-            step.src, step.dst == move.POOL and "the pool" or "class " .. step.dst)
+            step.src, units.place(step.dst))
     end
     return "setting " .. label(step)
 end

@@ -8,6 +8,7 @@
 local audit = require "slate.facts.audit"
 local faults = require "slate.facts.faults"
 local move = require "slate.act.move"
+local move_outcome = require "slate.act.move_outcome"
 local runtime = require "slate.facts.runtime"
 local settings = require "slate.facts.settings"
 local settings_change = require "slate.facts.settings_change"
@@ -29,9 +30,8 @@ function M.words(step)
         return ("set %s %s%s"):format(step.name, step.was and settings.named(step.name, step.was) .. " -> " or "",
             settings.named(step.name, step.value))
     end
-    return ("move %s from %s to %s%s"):format(units.plural(step.pages, "page"),
-        step.src == 0 and "the pool" or "class " .. step.src, step.dst == 0 and "the pool" or "class " .. step.dst,
-        step.reason and ": " .. step.reason or "")
+    return ("move %s from %s to %s%s"):format(units.plural(step.pages, "page"), units.place(step.src),
+        units.place(step.dst), step.reason and ": " .. step.reason or "")
 end
 
 --- A changed setting in words. change: name, was and is, as of slate.facts.settings_change.plan and of the record.
@@ -103,9 +103,9 @@ local function move_pages(context, client, plan, undoes, progress)
         return nil, message, code, entry
     end
     if result.state ~= "moved" then
-        return nil, move.words(plan, result), "no", entry
+        return nil, move_outcome.words(plan, result), "no", entry
     end
-    return move.words(plan, result), id, entry
+    return move_outcome.words(plan, result), id, entry
 end
 
 --- Prepares a step, carries it out, verifies it and puts it on record. undoes: the id of the change that the step takes

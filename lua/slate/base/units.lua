@@ -52,6 +52,11 @@ function M.plural(n, one, many)
     return ("%.0f %s"):format(n, n == 1 and one or many or one .. "s")
 end
 
+--- Where pages are, by the id that servers give it: "class 4"; 0 is "the pool", and -1 "any class".
+function M.place(id)
+    return id == 0 and "the pool" or id < 0 and "any class" or ("class %d"):format(id)
+end
+
 --- Classes by their ids: "class 4", "classes 4 and 17", "classes 4, 16 and 17".
 function M.classes(ids)
     local list = #ids > 1 and table.concat(ids, ", ", 1, #ids - 1) .. " and " .. ids[#ids] or ids[1]

@@ -4,6 +4,7 @@
 local answers = require "slate.console.answers"
 local change_events = require "slate.console.change_events"
 local history = require "slate.console.history"
+local metrics = require "slate.console.metrics"
 local snapshot = require "slate.facts.snapshot"
 
 local M = {}
@@ -15,63 +16,6 @@ M.SAMPLES = 416
 
 local SAMPLES_MOST <const>, LONGEST_WINDOW_S <const> = 1024, 100 -- the first: 100 s of the shortest interval
 local EVENTS_MOST <const>, NEWS_MOST <const> = 256, 4
-
---- Figures of the server as a whole: { name (in JSON), label (on the screen), unit ("per_s", "bytes_per_s", "ratio",
--- "ms", "count"; ratios are from 0 to 1), meaning (a sentence), sources }. sources: the counters whose increase a
--- second makes the rate; counters that a server lacks are left out of the sum. count: a function of a snapshot in their
--- place. Also by name.
-M.METRICS = {
-    { name = "ops", label = "ops/s", unit = "per_s",
-        meaning = "gets, sets, touches, deletes and counter changes a second",
-        sources = { "cmd_get", "cmd_set", "cmd_touch", "delete_hits", "delete_misses", "incr_hits", "incr_misses",
-            "decr_hits", "decr_misses" } },
-    { name = "gets", label = "gets/s", unit = "per_s", meaning = "keys requested a second", sources = { "cmd_get" } },
-    { name = "sets", label = "sets/s", unit = "per_s", meaning = "store commands a second", sources = { "cmd_set" } },
-    { name = "hits", label = "hits/s", unit = "per_s", meaning = "keys found a second", sources = { "get_hits" } },
-    { name = "hit_ratio", label = "hit %", unit = "ratio",
-        meaning = "share of the requested keys that were found, in the interval" },
-    { name = "evictions", label = "evictions/s", unit = "per_s",
-        meaning = "live items thrown out for memory a second", sources = { "evictions" } },
-    { name = "evicted_unread", label = "evicted unread/s", unit = "per_s",
-        meaning = "evicted items that were never read", sources = { "evicted_unfetched" } },
-    { name = "expired_unread", label = "expired unread/s", unit = "per_s",
-        meaning = "expired items that were never read", sources = { "expired_unfetched" } },
-    { name = "lost_by_moves", label = "lost by moves/s", unit = "per_s",
-        meaning = "live items dropped by page moves, which memcached does not count as evictions",
-        sources = { "slab_reassign_evictions_nomem", "slab_reassign_busy_deletes" } },
-    { name = "out_of_memory", label = "out of memory/s", unit = "per_s",
-        meaning = "sets refused for want of memory", count = snapshot.refused_stores },
-    { name = "refused_connections", label = "refused conns/s", unit = "per_s",
-        meaning = "connections refused or made to wait at the limit", count = snapshot.refused_connections },
-    { name = "received_bytes", label = "received bytes/s", unit = "bytes_per_s",
-        meaning = "bytes from clients a second", sources = { "bytes_read" } },
-    { name = "sent_bytes", label = "sent bytes/s", unit = "bytes_per_s", meaning = "bytes to clients a second",
-        sources = { "bytes_written" } },
-    { name = "server_cpu", label = "server cpu %", unit = "ratio",
-        meaning = "processor time of the server; 100 is one core", sources = { "rusage_user", "rusage_system" } },
-    { name = "reply_ms", label = "stats reply ms", unit = "ms",
-        meaning = "time of one refresh, from request to last reply" },
-    { name = "connections", label = "connections", unit = "count", meaning = "open connections" },
-    { name = "page_moves", label = "page moves/s", unit = "per_s", meaning = "pages that changed class a second",
-        sources = { "slabs_moved" } },
-}
---- Figures of one class: rates of the counter `source`; pages is a gauge.
-M.CLASS_METRICS = {
-    { name = "hits", source = "get_hits" }, { name = "sets", source = "cmd_set" },
-    { name = "evictions", source = "evicted" }, { name = "unread", source = "evicted_unfetched" },
-    { name = "out_of_memory", source = "outofmemory" }, { name = "pages" },
-}
-for _, list in ipairs({ M.METRICS, M.CLASS_METRICS }) do
-    for column, row in ipairs(list) do
-        row.column, list[row.name] = column, row
-    end
-end
-
--- Those that are rates; and the statistics of a class that graphs and means are made from.
-M.CLASS_RATES, M.CLASS_FIELDS = {}, { "id", "chunk_size", "total_pages" }
-for _, row in ipairs(M.CLASS_METRICS) do
-    M.CLASS_RATES[#M.CLASS_RATES + 1], M.CLASS_FIELDS[#M.CLASS_FIELDS + 1] = row.source and row, row.source
-end
 
 --- The words of a class's state (of slate.judge.view) on the screen.
 M.STATE_WORDS = { unknown = "unknown", empty = "empty", calm = "calm", spare = "spare pages", evicting = "evicting",
@@ -88,7 +32,7 @@ function M.new(server, options)
     local is_quick = (options.interval_s or 1) * M.SAMPLES < LONGEST_WINDOW_S + (options.interval_s or 1)
     return setmetatable({ server = server, rules = options.rules, link = "connecting", link_note = "", events = {},
         events_total = 0, frequent_events = 0, answers = answers.new(), metrics = {}, class_metrics = {}, rows = {},
-        cached = {}, chunk_bytes = {}, columns = #M.METRICS, class_columns = {}, values = {},
+        cached = {}, chunk_bytes = {}, columns = #metrics.OF_SERVER, class_columns = {}, values = {},
         history = history.new(options.samples or is_quick and SAMPLES_MOST or M.SAMPLES) }, Model)
 end
 
@@ -160,21 +104,21 @@ local function evicted_by_moves_per_s(model)
 end
 
 local function compute_rates(model, span_s)
-    local metrics, before, now = model.metrics, model.before, model.now
-    for _, row in ipairs(M.METRICS) do
+    local all, before, now = model.metrics, model.before, model.now
+    for _, row in ipairs(metrics.OF_SERVER) do
         local change = row.sources and summed_rise(before.general, now.general, row.sources)
             or row.count and rise(row.count(before), row.count(now))
-        metrics[row.name] = rate(change or nil, span_s)
+        all[row.name] = rate(change or nil, span_s)
     end
     if model.now.slated then
-        local evicted, deleted = evicted_by_moves_per_s(model), math.max(metrics.lost_by_moves or 0, 0)
-        metrics.lost_by_moves = evicted and (evicted < 0 and M.RESET or evicted + deleted)
+        local evicted, deleted = evicted_by_moves_per_s(model), math.max(all.lost_by_moves or 0, 0)
+        all.lost_by_moves = evicted and (evicted < 0 and M.RESET or evicted + deleted)
     end
-    local gets, hits = metrics.gets or 0, metrics.hits or -1
-    metrics.hit_ratio = gets > 0 and hits >= 0 and math.min(hits / gets, 1) or nil
+    local gets, hits = all.gets or 0, all.hits or -1
+    all.hit_ratio = gets > 0 and hits >= 0 and math.min(hits / gets, 1) or nil
     for id, class in pairs(model.classes) do
         local before_it, rates = model.classes_before[id] or {}, {}
-        for _, row in ipairs(M.CLASS_RATES) do
+        for _, row in ipairs(metrics.CLASS_RATES) do
             local was, is = before_it[row.source], class[row.source]
             rates[row.name] = was and is and (is >= was and (is - was) / span_s or M.RESET) or nil
         end
@@ -184,12 +128,12 @@ end
 
 -- Sets all rates to one value.
 local function forget_rates(model, value)
-    for _, row in ipairs(M.METRICS) do
+    for _, row in ipairs(metrics.OF_SERVER) do
         model.metrics[row.name] = value
     end
     for id in pairs(model.classes) do
         local rates = {}
-        for _, row in ipairs(M.CLASS_METRICS) do
+        for _, row in ipairs(metrics.OF_CLASS) do
             rates[row.name] = value
         end
         model.class_metrics[id] = rates
@@ -203,7 +147,7 @@ local function forget_other_classes(model)
         local was = model.chunk_bytes[id]
         model.chunk_bytes[id] = class.chunk_size or was
         if was and class.chunk_size and was ~= class.chunk_size then
-            for column = 1, #M.CLASS_METRICS do
+            for column = 1, #metrics.OF_CLASS do
                 model.history:clear(model.class_columns[id] + column)
             end
             model.class_metrics[id] = {}
@@ -216,7 +160,7 @@ end
 local function columns_of(model, id)
     if not model.class_columns[id] then
         model.class_columns[id] = model.columns
-        model.columns = model.columns + #M.CLASS_METRICS
+        model.columns = model.columns + #metrics.OF_CLASS
     end
     return model.class_columns[id]
 end
@@ -234,12 +178,12 @@ local function record_sample(model)
     for column = 1, model.columns do
         values[column] = nil
     end
-    for column, row in ipairs(M.METRICS) do
+    for column, row in ipairs(metrics.OF_SERVER) do
         values[column] = measured(model.metrics[row.name])
     end
     for id in pairs(model.classes) do
         local first, rates = model.class_columns[id], model.class_metrics[id]
-        for column, row in ipairs(M.CLASS_METRICS) do
+        for column, row in ipairs(metrics.OF_CLASS) do
             values[first + column] = measured(rates[row.name])
         end
     end
@@ -437,7 +381,7 @@ end
 -- The column of a class's metric; nil if the class was never there.
 local function class_column(model, id, name)
     local first = model.class_columns[id]
-    return first and first + M.CLASS_METRICS[name].column
+    return first and first + metrics.OF_CLASS[name].column
 end
 
 --- The mean over the samples of the last window_s; nil when there are none.
@@ -446,7 +390,7 @@ function Model:mean(name, window_s)
         local gets, hits = self:mean("gets", window_s), self:mean("hits", window_s)
         return gets and hits and gets > 0 and math.min(hits / gets, 1) or nil
     end
-    return self.history:mean(M.METRICS[name].column, window_s)
+    return self.history:mean(metrics.OF_SERVER[name].column, window_s)
 end
 
 function Model:class_mean(id, name, window_s)
@@ -468,7 +412,7 @@ end
 
 --- The newest samples, `most` of them at most, the oldest first: a list with n, nil where unknown.
 function Model:series(name, most)
-    return self.history:series(M.METRICS[name].column, most)
+    return self.history:series(metrics.OF_SERVER[name].column, most)
 end
 
 function Model:class_series(id, name, most)

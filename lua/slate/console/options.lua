@@ -427,7 +427,7 @@ function M.describe()
     for _, column in ipairs(require("slate.console.draw.fleet_table").COLUMNS) do
         add("fleet", column.head, column.name, column.meaning)
     end
-    for _, metric in ipairs(require("slate.console.model").METRICS) do
+    for _, metric in ipairs(require("slate.console.metrics").OF_SERVER) do
         add("rate", metric.label, metric.name, metric.meaning)
     end
     for _, row in ipairs(EXIT_ROWS) do

@@ -11,18 +11,16 @@ local cells = require "slate.console.cells"
 local change = require "slate.console.change"
 local health = require "slate.console.health"
 local explain = require "slate.console.overlay.explain"
+local fields = require "slate.console.review_fields"
 local marked = require "slate.console.marked"
-local notes = require "slate.console.review_notes"
-local settings_shown = require "slate.facts.settings_shown"
 local units = require "slate.base.units"
 
 local M = { name = "review", scope = "review" }
 
-local BOX_WIDTH <const>, LABEL_WIDTH <const>, VALUE_BYTES <const>, STEP_WIDTH <const> = 76, 12, 15, 26
+local BOX_WIDTH <const>, LABEL_WIDTH <const>, STEP_WIDTH <const> = 76, 12, 26
 local NAMES_MOST <const> = 12
 --- The refusal of a review that no drawing has shown.
 M.UNSEEN = "this screen has no room for all that would be sent"
-local POOL <const> = 0
 
 --- A closed review.
 function M.state()
@@ -49,136 +47,27 @@ function M.wants(ui, wants)
     end
 end
 
--- fields --------------------------------------------------------------------------------------
-
-local LABELS <const> = { from = "from", to = "to", pages = "pages", value = "value", minutes = "trial",
-    evictions_pct = "evict +%", hit_points = "hits -pt" }
-local MOST <const> = { from = 999, to = 999, pages = 1000000, minutes = 1440, evictions_pct = 9999, hit_points = 100 }
-local LEAST <const> = { pages = 1 }
-
-local function moves_only(plan)
-    for _, one in ipairs(plan) do
-        if not one.pages then
-            return false
-        end
-    end
-    return true
-end
-
--- True if each step is a field.
-local function has_steps(review)
-    return review.kind == "change" and #review.plan > 1 and moves_only(review.plan)
-end
-
--- The fields of a review, in their order: { name, of (the table that holds it) }. An undo has none: its values are
--- fixed.
-local function fields_of(review)
-    local fields = {}
-    local function add_names(of, ...)
-        for _, name in ipairs({ ... }) do
-            fields[#fields + 1] = { name = name, of = of }
-        end
-    end
-    if review.kind ~= "change" then
-        return fields
-    elseif has_steps(review) then
-        for _, one in ipairs(review.plan) do
-            add_names(one, "pages")
-        end
-    elseif #review.plan == 1 and review.plan[1].pages then
-        add_names(review.plan[1], "from", "to", "pages")
-    elseif #review.plan == 1 then
-        add_names(review.plan[1], "value")
-    end
-    add_names(review.terms, "minutes")
-    if review.terms.minutes > 0 then
-        add_names(review.terms, "evictions_pct", "hit_points")
-    end
-    return fields
-end
-
--- The next class with pages in the direction of step; the pool counts as a destination.
-local function step_class(now, id, step, may_be_pool)
-    local best
-    local function consider(one)
-        if (one - id) * step > 0 and (not best or (one - best) * step < 0) then
-            best = one
-        end
-    end
-    for _, class in ipairs(now and now.classes or {}) do
-        if (class.total_pages or 0) > 0 and class.id ~= POOL then
-            consider(class.id)
-        end
-    end
-    if may_be_pool then
-        consider(POOL)
-    end
-    return best or id
-end
-
--- The next value of a setting; the policy of a class keeps its class.
-local function step_value(model, one, step)
-    local row = change.row(model, one.name)
-    local value, behind = one.value, ""
-    if one.name == "class_policy" then
-        value, behind = value:match("^(%S*)(.*)$")
-    end
-    return row and settings_shown.step(row, value, step) .. behind or one.value
-end
-
-local function step_field(model, field, step)
-    local name, of = field.name, field.of
-    if name == "value" then
-        of.value = step_value(model, of, step)
-    elseif name == "from" or name == "to" then
-        of[name] = step_class(model.now, of[name], step, name == "to")
-    else
-        of[name] = math.max(LEAST[name] or 0, math.min(of[name] + step, MOST[name]))
-    end
-end
-
--- Takes a typed digit or point.
-local function type_into(review, field, typed)
-    local name, of = field.name, field.of
-    if name == "value" then
-        local before = review.is_typing and of.value or ""
-        if #before < VALUE_BYTES and not of.value:find(" ") then
-            of.value = before .. typed
-        end
-    elseif typed ~= "." then
-        local wanted = (review.is_typing and of[name] * 10 or 0) + tonumber(typed)
-        of[name] = wanted <= MOST[name] and wanted or tonumber(typed)
-    end
-end
-
--- Takes the step under the cursor out of the plan; the last one stays.
-local function remove_step(review)
-    if has_steps(review) and review.plan[review.field] then
-        table.remove(review.plan, review.field)
-    end
-end
-
 --- Changes a field, or closes the review. The owner of the server handles "send", and opens the help.
 function M.command(frame, ui, command, key)
     local review = ui.review
-    local fields = fields_of(review)
+    local list = fields.of(review)
     local is_typed = key and key:find("^[%d.]$") ~= nil
     if command == "cancel" and not is_typed then
         review.is_open = false
     end
-    if #fields == 0 then
+    if #list == 0 then
         return
     elseif is_typed then
-        type_into(review, fields[review.field], key)
+        fields.type(review, list[review.field], key)
     elseif command == "remove" then
-        remove_step(review)
+        fields.remove(review)
     elseif command == "next_field" or command == "previous_field" then
-        review.field = (review.field + (command == "next_field" and 0 or -2)) % #fields + 1
+        review.field = (review.field + (command == "next_field" and 0 or -2)) % #list + 1
     elseif command == "less" or command == "more" then
-        step_field(frame.live, fields[review.field], command == "more" and 1 or -1)
+        fields.step(frame.live, list[review.field], command == "more" and 1 or -1)
     end
     review.is_typing = is_typed
-    review.field = math.min(review.field, #fields_of(review)) -- the fields of a trial come and go
+    review.field = math.min(review.field, #fields.of(review)) -- the fields of a trial come and go
 end
 
 --- True if a command does something in a review: the key bar leaves out the others.
@@ -186,9 +75,9 @@ function M.has(review, command)
     if command == "send" then
         return not review.refusal
     elseif command == "remove" then
-        return has_steps(review)
+        return fields.has_steps(review)
     end
-    return command == "help" or command == "cancel" or #fields_of(review) > 0
+    return command == "help" or command == "cancel" or #fields.of(review) > 0
 end
 
 -- the sheet: its lines from the top -----------------------------------------------------------
@@ -211,12 +100,12 @@ end
 -- Adds the fields of the change (above the commands) or of the trial (below them).
 local function add_fields(sheet, frame, ui, of_trial)
     local review = ui.review
-    for i, field in ipairs(fields_of(review)) do
-        if (field.of == review.terms) == of_trial and not (has_steps(review) and review.plan[i]) then
+    for i, field in ipairs(fields.of(review)) do
+        if (field.of == review.terms) == of_trial and not (fields.has_steps(review) and review.plan[i]) then
             local value = field.of[field.name]
             local is_current, of_plan = i == review.field, field.of ~= review.terms
-            local note, effect = notes.of(frame, ui, field.name, value)
-            sheet[#sheet + 1] = { label = LABELS[field.name], value = value, is_current = is_current, text = note,
+            local note, effect = fields.note(frame, ui, field)
+            sheet[#sheet + 1] = { label = field.label, value = value, is_current = is_current, text = note,
                 needed = (of_plan or is_current or review.terms.minutes > 0) and "" or nil }
             add(sheet, "then", cells.DIALOG, effect)
         end
@@ -296,7 +185,7 @@ local function add_plan(sheet, frame, ui, forecasts)
         why = health.why_unreachable(frame)
         if why then
             return why, false
-        elseif has_steps(review) then
+        elseif fields.has_steps(review) then
             add_steps(sheet, frame, review, forecasts[1])
         end
         for _, one in ipairs(review.plan) do
@@ -305,11 +194,11 @@ local function add_plan(sheet, frame, ui, forecasts)
                 return why, code == "usage"
             end
         end
-        add_lines(sheet, has_steps(review) and {} or lines_of(model, review.plan))
+        add_lines(sheet, fields.has_steps(review) and {} or lines_of(model, review.plan))
     end
     if #review.plan > 1 then
         add(sheet, "", cells.DIALOG, ("%d %s; it stops at the first that fails"):format(#review.plan,
-            moves_only(review.plan) and "moves" or "changes")).spare = 2
+            fields.moves_only(review.plan) and "moves" or "changes")).spare = 2
     end
 end
 
@@ -353,7 +242,7 @@ end
 
 -- The forecast of each change; moves of pages have one together.
 local function forecasts_of(model, plan)
-    if moves_only(plan) then
+    if fields.moves_only(plan) then
         return { change.forecast_of_moves(model, plan) }
     end
     local forecasts = {}
@@ -445,7 +334,7 @@ local function heading_of(frame, ui, width)
         local targets = marked.targets(frame, ui, review)
         to = units.plural(targets and #targets or marked.count(ui), "marked server")
     end
-    local what = (HEADINGS[review.kind] or has_steps(review) and "Plan of moves: review"
+    local what = (HEADINGS[review.kind] or fields.has_steps(review) and "Plan of moves: review"
         or #review.plan > 1 and "Changes: review" or one.pages and "Move pages: review"
         or one.name == "slab_automove" and "Automove: review" or change.label(one.name)) .. ", to "
     local excess = cells.width_of(what .. to) - width
@@ -454,7 +343,7 @@ end
 
 -- The words for a plan that is refused: what the operator can do.
 local function refused_words(review, is_of_values)
-    local first = fields_of(review)[1]
+    local first = fields.of(review)[1]
     return is_of_values and first and first.of ~= review.terms and "Change the fields until it can be sent"
         or review.is_for_marked and "Nothing is sent while a marked server refuses" or "Nothing can be sent now"
 end

@@ -6,6 +6,7 @@
 -- up to a sample a little before, a few samples a turn of the loop, and keeps it: a step back begins with its copy. Any
 -- other step feeds a new model at once. Only the last samples are judged one by one, for judging costs most: before,
 -- one in EVERY. Page moves are planned for the moment alone.
+local metrics = require "slate.console.metrics"
 local model = require "slate.console.model"
 
 local M = {}
@@ -168,7 +169,7 @@ local function feed(timeline, tape, way)
     way.index = way.index + 1
     local back, is_quick = way.to - way.index, not timeline.judges_all
     local is_unjudged = is_quick and back > JUDGED and back % EVERY ~= 0
-    local one, about = tape:read(way.index, is_unjudged and model.CLASS_FIELDS or nil)
+    local one, about = tape:read(way.index, is_unjudged and metrics.CLASS_FIELDS or nil)
     if one then
         about.is_unjudged, about.is_unplanned = is_unjudged, is_quick and (back > 0 or way == timeline.ahead)
         way.model:take(one, about)

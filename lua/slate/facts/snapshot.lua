@@ -278,6 +278,15 @@ function M.by_id(snapshot)
     return classes
 end
 
+--- The pages of a class, or of the pool with the id 0; nil if the server does not report them.
+function M.pages_of(snapshot, id)
+    if id == 0 then
+        local pool = snapshot.general.slab_global_page_pool
+        return math.type(pool) and pool or nil
+    end
+    return (M.by_id(snapshot)[id] or {}).total_pages
+end
+
 --- The classes of an earlier snapshot by id, without those whose id now belongs to other chunk sizes: a slated changes
 -- chunk sizes while it serves.
 function M.earlier_by_id(before, after)

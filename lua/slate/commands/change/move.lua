@@ -2,6 +2,7 @@
 --- slatectl move SRC DST [PAGES]: see slate.act.move for its checks and its verification.
 local audit = require "slate.facts.audit"
 local move = require "slate.act.move"
+local move_outcome = require "slate.act.move_outcome"
 local must = require("slate.base.failure").must
 local limits = require "slate.judge.thresholds"
 local units = require "slate.base.units"
@@ -66,7 +67,7 @@ end
 -- Prints the result. outcome: of slate.act.witness; nil without --verdict.
 local function out_result(context, plan, result, outcome)
     if context.json then
-        local words = move.words(plan, result)
+        local words = move_outcome.words(plan, result)
         local fields = { server = context.server.name, dry_run = false, src = plan.src, dst = plan.dst, words = words }
         for key, value in pairs(result) do
             fields[key] = value
@@ -142,7 +143,7 @@ function M.run(context, parsed)
     local pages = result.pages_moved or result.pages_accepted
     local id = pages > 0 and audit.note(context, audit.move(plan, result)) or nil
     if not context.json then
-        context:out(move.words(plan, result), "\n") -- printed before the verdict, which takes time
+        context:out(move_outcome.words(plan, result), "\n") -- printed before the verdict, which takes time
         context:flush()
     end
     local outcome

@@ -121,10 +121,6 @@ local function test(context, one, words)
     return 0
 end
 
-local function place(id)
-    return id == 0 and "the pool" or "class " .. id
-end
-
 -- Prints decisions: every one as JSON; for people, those with something new.
 local function printer(context, name, clock_of)
     local last
@@ -138,8 +134,8 @@ local function printer(context, name, clock_of)
         end
         local at = clock_of(decision.time_s)
         for _, one in ipairs(decision.moves) do
-            context:out(("%s  %s from %s to %s: %s\n"):format(at, units.plural(one.pages, "page"), place(one.from),
-                place(one.to), one.reason))
+            context:out(("%s  %s from %s to %s: %s\n"):format(at, units.plural(one.pages, "page"),
+                units.place(one.from), units.place(one.to), one.reason))
             if one.outcome then
                 context:out((" "):rep(#at), "  ", one.state, ": ", one.outcome, "\n")
             end

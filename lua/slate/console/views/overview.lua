@@ -8,15 +8,13 @@ local events = require "slate.console.views.events"
 local figure = require "slate.console.figure"
 local health = require "slate.console.health"
 local imbalance = require "slate.console.draw.imbalance"
-local model_facts = require "slate.console.model"
 local keys = require "slate.console.keys"
+local metrics = require("slate.console.metrics").OF_SERVER
 local propose = require "slate.console.propose"
 local question = require "slate.console.question"
 local server = require "slate.console.server"
 local units = require "slate.base.units"
 local view_list = require "slate.console.view_list"
-
-local METRICS <const> = model_facts.METRICS
 
 -- The rates of a small screen. The others are flat on most servers, and the classes take their room.
 local FEW <const> = { "ops", "hit_ratio", "evictions", "gets", "sets" }
@@ -151,12 +149,12 @@ local function draw_spark(model, grid, area, name, has_scale)
     if has_scale and known > 0 then
         local ends = name == "hit_ratio" and ("%.0f-%.0f "):format(100 * low, 100 * high)
         grid:text_right(area.y, area.x - 1, cells.DIM,
-            ends or ("%5s%s"):format(figure.metric(METRICS[name], high), is_cut and "+" or " "))
+            ends or ("%5s%s"):format(figure.metric(metrics[name], high), is_cut and "+" or " "))
     end
 end
 
 local function draw_rate(model, grid, area, name, has_means)
-    local y, x, metric, now = area.y, area.x, METRICS[name], model:metric(name)
+    local y, x, metric, now = area.y, area.x, metrics[name], model:metric(name)
     local is_bad = REFUSALS[name] and (now or 0) > 0
     local function value(x_end, style, of)
         grid:text_right(y, x + x_end, style, figure.metric(metric, of))
@@ -173,7 +171,7 @@ end
 
 -- Before the second refresh no rate is known, for a fifth of a second: a column of dashes would look like a fault.
 local function draw_unmeasured(grid, y, x, name, is_first)
-    grid:text(y, x, cells.DIM, METRICS[name].label)
+    grid:text(y, x, cells.DIM, metrics[name].label)
     grid:text_right(y, x + 24, cells.DIM, is_first and "measuring" or "")
 end
 
@@ -192,7 +190,7 @@ local function rates_of(model, lines)
             end
         end
         if most == 0 then
-            zeros[#zeros + 1] = METRICS[name].label
+            zeros[#zeros + 1] = metrics[name].label
         else
             names[#names + 1] = name
         end
@@ -283,7 +281,7 @@ end
 
 -- A graph of some rows, its scale at the left, and the figure in its heading.
 local function draw_graph(model, grid, area, name)
-    local metric = METRICS[name]
+    local metric = metrics[name]
     grid:rule(area.y, area.x, area.width - 1, metric.label)
     grid:text(area.y, area.x + 4 + cells.width_of(metric.label), cells.STRONG,
         (" %s "):format(figure.metric(metric, model:metric(name))))
