@@ -243,17 +243,16 @@ local function await(client, plan, target, result, options)
     local stats = require "slate.facts.stats"
     local pause_s, last_growth_s, last_moved = POLL_FIRST_S, clock.steady_s(), 0
     while true do
-        local lines, message, code = client:stats("")
-        if not lines then
+        local general, message, code = stats.read(client)
+        if not general then
             return nil, message, code
         end
-        local now = { general = stats.figures(lines) }
-        local moved = outcome.growth(plan.before, now, "slabs_moved")
+        local moved = outcome.growth(plan.before.general, general, "slabs_moved")
         if not moved then
             return nil, "this server does not count page moves (slabs_moved): the outcome cannot be seen", "unsupported"
         end
         result.pages_seen = math.max(result.pages_seen or 0, math.min(moved, plan.pages))
-        local running = now.general.slab_reassign_running == 1
+        local running = general.slab_reassign_running == 1
         if moved >= target and not running then
             return true
         end

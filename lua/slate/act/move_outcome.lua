@@ -7,27 +7,27 @@ local units = require "slate.base.units"
 
 local M = {}
 
---- The increase of a counter of the server between two snapshots; nil if unknown.
+--- The increase of a counter of the server; nil if unknown. before, after: `general` of two snapshots.
 function M.growth(before, after, name)
-    local was, is = before.general[name], after.general[name]
+    local was, is = before[name], after[name]
     return math.type(was) and math.type(is) and is - was or nil
 end
 
 -- slated counts the items that its moves evict; nil if not reported, or if counters began anew.
 local function evicted_by_moves(lines_before, lines_after)
-    local stats = require "slate.facts.stats"
-    local before = { general = stats.figures(lines_before or {}) }
-    local after = { general = stats.figures(lines_after or {}) }
-    local evicted = M.growth(before, after, "evicted")
+    local figures = require("slate.facts.stats").figures
+    local evicted = M.growth(figures(lines_before or {}), figures(lines_after or {}), "evicted")
     return evicted and evicted >= 0 and evicted or nil
 end
 
 local function note_losses(result, plan, after)
     local before = plan.before
-    result.items_rescued = M.growth(before, after, "slab_reassign_rescues")
-    result.busy_items = M.growth(before, after, "slab_reassign_busy_items")
-    local dropped = math.max(0, M.growth(before, after, "slab_reassign_evictions_nomem") or 0)
-        + math.max(0, M.growth(before, after, "slab_reassign_busy_deletes") or 0)
+    local function rise(name)
+        return M.growth(before.general, after.general, name)
+    end
+    result.items_rescued, result.busy_items = rise("slab_reassign_rescues"), rise("slab_reassign_busy_items")
+    local dropped = math.max(0, rise("slab_reassign_evictions_nomem") or 0)
+        + math.max(0, rise("slab_reassign_busy_deletes") or 0)
     if plan.slated then
         local evicted = evicted_by_moves(plan.moves_before, plan.moves_after)
         result.items_lost = evicted and evicted + dropped
@@ -42,7 +42,8 @@ end
 
 -- Why pages that moved are not where they were sent: names only causes that were seen.
 local function why_not_there(plan, after, counted)
-    local stored = M.growth(plan.before, after, "total_items") or M.growth(plan.before, after, "cmd_set")
+    local stored = M.growth(plan.before.general, after.general, "total_items")
+        or M.growth(plan.before.general, after.general, "cmd_set")
     local seen = {}
     if plan.automove == 0 then
         seen[1] = "automove is off"
@@ -89,7 +90,7 @@ end
 function M.verify(result, plan, after)
     note_pages(result, plan, after)
     note_losses(result, plan, after)
-    result.slabs_moved = M.growth(plan.before, after, "slabs_moved")
+    result.slabs_moved = M.growth(plan.before.general, after.general, "slabs_moved")
     result.state = result.pages_moved == plan.pages and "moved" or result.pages_moved > 0 and "partly" or "not moved"
     local reason = plan.slated and result.state ~= "moved" and reason_of_slated(plan)
     if reason then

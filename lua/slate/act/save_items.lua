@@ -88,13 +88,9 @@ local METADUMP <const> = { command = "lru_crawler metadump all", key_of = of_met
 
 -- How many items a server reports, and how often items moved from one queue to another; or nil, message, code.
 local function holdings(client)
-    local lines, message, code = client:stats("")
-    if not lines then
-        return nil, message, code
-    end
-    local figures = require("slate.facts.stats").figures(lines)
-    return { items = math.type(figures.curr_items) == "integer" and figures.curr_items or 0,
-        moves = (figures.moves_to_cold or 0) + (figures.moves_to_warm or 0) }
+    local figures, message, code = require("slate.facts.stats").read(client)
+    return figures and { items = math.type(figures.curr_items) == "integer" and figures.curr_items or 0,
+        moves = (figures.moves_to_cold or 0) + (figures.moves_to_warm or 0) }, message, code
 end
 
 -- One walk: { spool, keys (how many), missing (how many keys more there may be) }; or nil, message, code. If fewer keys

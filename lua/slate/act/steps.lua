@@ -193,15 +193,6 @@ local function is_own_setting(context, client, entry)
     return false, ("%s is no longer %s but %s%s"):format(now.name, is, now.value, who and ", set by " .. who or "")
 end
 
---- `stats` of the server, for M.reverse; or nil, message, code.
-function M.general(client)
-    local lines, message, code = client:stats("")
-    if not lines then
-        return nil, message, code
-    end
-    return stats.figures(lines)
-end
-
 --- Leaves a move back only the pages that it may take: not those that others moved on since, and no class's last one.
 -- entry: of the move that it takes back; pages: of its class now; due: by slate.facts.audit.pages_due; both nil if
 -- unknown. Returns words on the pages that stay, "" if none do, and whether others moved on all of them.
@@ -231,7 +222,7 @@ end
 -- The step that takes an entry back now, and words on what it leaves to others; false and words on what others made of
 -- all of it since, which is not overwritten without `force`; or nil, message, code.
 local function step_back(context, client, entry, force)
-    local general, message, code = M.general(client)
+    local general, message, code = stats.read(client)
     if not general then
         return nil, message, code
     end
@@ -320,7 +311,7 @@ end
 -- restart.
 function M.end_trial(context, client, entry, before, progress)
     local way = { leaves = true, progress = progress }
-    local general, message, code = M.general(client)
+    local general, message, code = stats.read(client)
     if not general then
         return nil, message, code
     elseif not (before and snapshot.is_restart(before, { general = general })) then

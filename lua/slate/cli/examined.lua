@@ -16,7 +16,7 @@ function M.query(client, connect, known)
         local policies
         totals, policies = sampled.whatif(client)
         known.whatif = totals and { totals = totals, policies = policies }
-        known.process = require("slate.facts.stats").memory(client)
+        known.process = require("slate.facts.stats").read(client, "memory")
         known.curves = known.one and sampled.curves(client, require("slate.judge.relief").wanted(known.one))
     end
     known.expired_items = require("slate.facts.expired").count(connect, known.now)

@@ -164,10 +164,10 @@ function M.figures(lines)
     return figures
 end
 
---- `stats memory` of a slated: the uses of the process's memory, and the bytes left of its limit, by the server's
--- names; or nil, message, code ("unsupported": it is no slated, or an older one).
-function M.memory(client)
-    local lines, message, code = client:stats("memory")
+--- The figures of a group of statistics; or nil, message, code. Without a group: those of the server as a whole. memory
+-- ("unsupported": it is no slated, or an older one): the uses of the process's memory, and the bytes left of its limit.
+function M.read(client, group)
+    local lines, message, code = client:stats(group or "")
     return lines and M.figures(lines), message, code
 end
 

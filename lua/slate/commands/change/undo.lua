@@ -2,6 +2,7 @@
 --- slatectl undo [ID] [--run]: undoes changes by slatectl.
 local audit = require "slate.facts.audit"
 local must = require("slate.base.failure").must
+local stats = require "slate.facts.stats"
 local steps = require "slate.act.steps"
 
 local M = {}
@@ -22,7 +23,7 @@ local AT_FAULT <const> = { no = true, usage = true, unsupported = true, refused 
 -- A hint how to skip a change that cannot be undone; "" if no change before it can be undone.
 local function way_past(context, entries, stuck)
     local client = context:open()
-    local general = client and steps.general(client)
+    local general = client and stats.read(client)
     for i = #entries, 1, -1 do
         local entry = entries[i]
         if entry.id < stuck.id and entry.server == stuck.server and not entry.undoes and steps.reverse(entry, general)
@@ -58,7 +59,7 @@ end
 -- Undoes a list, the last first. An exit code; or nil, message, code and the entry that cannot be undone.
 local function take_all_back(context, list, parsed)
     local client = must(context:open())
-    local general = must(steps.general(client))
+    local general = must(stats.read(client))
     for _, entry in ipairs(list) do -- before anything is changed
         local can, problem = steps.reverse(entry, general)
         if not can then

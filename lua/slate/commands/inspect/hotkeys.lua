@@ -28,8 +28,7 @@ end
 
 -- Lines that the server's log dropped so far; nil if the server counts none.
 local function dropped(client)
-    local lines = client:stats("")
-    return lines and require("slate.facts.stats").figures(lines).log_worker_dropped
+    return (require("slate.facts.stats").read(client) or {}).log_worker_dropped
 end
 
 -- Counts for so long, or until an interrupt. Returns the counter's result, or nil, message, code.

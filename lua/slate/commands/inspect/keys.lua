@@ -98,8 +98,7 @@ function M.run(context, parsed)
         return nil, "--delimiter wants at least one character", "usage"
     end
     local client = must(context:connect())
-    local lines = must(client:stats(""))
-    local now_s = require("slate.facts.stats").figures(lines).time or math.floor(clock.time_s())
+    local now_s = must(require("slate.facts.stats").read(client)).time or math.floor(clock.time_s())
     local is_wanted, prefixes, chosen = filter(parsed, now_s), {}, 0
     local message, code, read = keydump.each(client, { limit = parsed.limit or DEFAULT_LIMIT, class = parsed.class },
         function(key)

@@ -97,8 +97,7 @@ end
 
 -- The server's counts of events sent and lost so far, for all watchers; nil if the server counts none.
 local function counts_of(client)
-    local lines = client:stats("")
-    local general = lines and require("slate.facts.stats").figures(lines) or {}
+    local general = require("slate.facts.stats").read(client) or {}
     return general.log_worker_dropped and {
         dropped = general.log_worker_dropped, skipped = general.log_watcher_skipped or 0,
     }

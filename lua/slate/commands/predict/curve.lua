@@ -170,7 +170,7 @@ function M.run(context, parsed)
         return nil, code == "unsupported" and message .. INSTEAD or message, code
     end
     if not parsed.class then
-        local general = stats.figures(must(client:stats("")))
+        local general = must(stats.read(client))
         curve.bytes_limit, curve.full = general.limit_maxbytes, not relief.unfilled(general, curve)
         curve.without_gain = relief.without_gain(curve,
             { general = general, evicts = (general.evictions or 0) > 0 or nil })

@@ -43,8 +43,7 @@ end
 
 -- The events that the log has dropped so far; nil if the server does not count them.
 local function dropped(client)
-    local lines = client:stats("")
-    local count = lines and require("slate.facts.stats").figures(lines).log_worker_dropped
+    local count = (require("slate.facts.stats").read(client) or {}).log_worker_dropped
     return math.type(count) == "integer" and count or nil
 end
 

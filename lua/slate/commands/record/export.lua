@@ -31,7 +31,7 @@ local function query_slated(client, parsed, options)
     local sampled = require "slate.facts.sampled"
     options.descriptions = prometheus.descriptions(client:stats("describe") or nil)
     options.moves = require("slate.facts.moves").read(client) or nil
-    options.process = require("slate.facts.stats").memory(client) or nil
+    options.process = require("slate.facts.stats").read(client, "memory") or nil
     options.curve = sampled.curve(client) or nil
     local totals, policies = sampled.whatif(client)
     options.policy, options.policies = totals and totals.policy, totals and policies or nil

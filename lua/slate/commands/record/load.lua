@@ -18,11 +18,8 @@ end
 
 --- The number of items that a server has evicted; or nil, message, code.
 function M.evictions(client)
-    local lines, message, code = client:stats("")
-    if not lines then
-        return nil, message, code
-    end
-    return require("slate.facts.stats").figures(lines).evictions or 0
+    local figures, message, code = require("slate.facts.stats").read(client)
+    return figures and (figures.evictions or 0), message, code
 end
 
 local function summary(tally, items, value_bytes)
