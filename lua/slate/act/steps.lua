@@ -210,12 +210,12 @@ function M.fit_move(step, entry, pages, due)
 end
 
 local function fit_move_now(context, client, step, entry, force)
-    local lines, message, code = client:stats("slabs")
-    if not lines then
+    local figures, message, code = stats.read(client, "slabs")
+    if not figures then
         return nil, message, code
     end
     local due = not force and audit.pages_due(audit.text(context), entry) or nil
-    local words, is_gone = M.fit_move(step, entry, stats.flat(lines)[step.src .. ":total_pages"] or 0, due)
+    local words, is_gone = M.fit_move(step, entry, figures[step.src .. ":total_pages"] or 0, due)
     return not is_gone, words
 end
 
@@ -294,8 +294,7 @@ function M.words_now(context, client, step)
     if step.kind == "geometry" then
         return "the Tune view shows whether the chunk sizes change"
     elseif step.kind == "move" then
-        local pages, message, code = client:stats("slabs")
-        pages = pages and stats.flat(pages)
+        local pages, message, code = stats.read(client, "slabs")
         return pages and ("class %d has %d pages now, and class %d has %d"):format(step.src,
             pages[step.src .. ":total_pages"] or 0, step.dst, pages[step.dst .. ":total_pages"] or 0), message, code
     end

@@ -3,6 +3,8 @@
 --
 -- slatectl's own words come from its parser, those of the other programs from their --describe. Classes and settings
 -- come from the server, which has SERVER_TIMEOUT_S to answer: without an answer there are none.
+local find = require "slate.base.find"
+
 local M = {}
 
 --- A candidate that means: complete names of files.
@@ -190,10 +192,8 @@ end
 
 local function option_named(options, word)
     for _, option in ipairs(options) do
-        for _, alias in ipairs(option.words) do
-            if alias == word then
-                return option
-            end
+        if find.place(option.words, word) then
+            return option
         end
     end
     return nil

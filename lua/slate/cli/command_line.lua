@@ -4,6 +4,8 @@
 -- A sub-command is a module with declare(command), which adds its arguments to an argparse command, and run(context,
 -- arguments), which returns an exit code or nil, message, code.
 -- Only the module of the requested command is loaded: the start takes most of the time.
+local find = require "slate.base.find"
+
 local M = {}
 
 --- The sub-commands, in the order of `slatectl help`: the folder of the module, `name` and `summary`. `each`: runs once
@@ -86,12 +88,8 @@ function M.module_of(row)
 end
 
 local function row_of(name)
-    for _, row in ipairs(M.COMMANDS) do
-        if row.name == name then
-            return row
-        end
-    end
-    return nil
+    local _, row = find.by(M.COMMANDS, "name", name)
+    return row
 end
 
 --- Joins a command's name in two words into one argument: `fleet warm` is fleet-warm.

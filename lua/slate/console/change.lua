@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- One change (of slate.act.shown) before it is sent: the rows of settings, whether the server takes the change, its
 --- exact lines, and its forecast. Functions of a model.
+local find = require "slate.base.find"
 local question = require "slate.console.question"
 local server = require "slate.console.server"
 local settings = require "slate.facts.settings"
@@ -20,11 +21,8 @@ end
 
 --- The row of a name; nil if there is none.
 function M.row(model, name, class_id)
-    for _, row in ipairs(M.rows(model, class_id)) do
-        if row.name == name then
-            return row
-        end
-    end
+    local _, row = find.by(M.rows(model, class_id), "name", name)
+    return row
 end
 
 --- "automove mode": the label of a setting; its name if it has no row.
@@ -99,15 +97,6 @@ local function add(wants, ...)
     end
 end
 
-local function has(list, one)
-    for _, value in ipairs(list) do
-        if value == one then
-            return true
-        end
-    end
-    return false
-end
-
 --- Adds the inquiries by which the server's settings are known.
 function M.add_settings(wants)
     add(wants, "settings", "config", "policies")
@@ -118,7 +107,7 @@ function M.add_wants(change, wants)
     if change.pages then
         add(wants, "class_curves", "curve")
         for _, id in ipairs({ change.from, change.to }) do
-            wants.curves_first[#wants.curves_first + 1] = not has(wants.curves_first, id) and id or nil
+            wants.curves_first[#wants.curves_first + 1] = not find.place(wants.curves_first, id) and id or nil
         end
         return
     end

@@ -3,6 +3,7 @@
 --- table. Files and the environment are read by slate.console.files, which callers hand in as `files`.
 local address = require "slate.console.address"
 local cells = require "slate.console.cells"
+local find = require "slate.base.find"
 local names = require "slate.wire.names"
 local places = require "slate.base.places"
 local settings_file = require "slate.console.settings_file"
@@ -88,23 +89,15 @@ local function take_at(options, text)
     return options.at_s, ("--at takes seconds from the beginning, not '%.40s'"):format(text)
 end
 
-local function index_of(list, word)
-    for i, one in ipairs(list) do
-        if one == word then
-            return i
-        end
-    end
-end
-
 local function take_theme(options, text)
-    options.theme = index_of(cells.themes, text)
+    options.theme = find.place(cells.themes, text)
     return options.theme,
         ("there is no theme '%.40s': default, light, colour-blind, high-contrast, mono"):format(text)
 end
 
 local function take_mouse(options, text)
     options.mouse = text
-    return index_of(MOUSE, text), ("mouse is yes, no or auto, not '%.40s'"):format(text)
+    return find.place(MOUSE, text), ("mouse is yes, no or auto, not '%.40s'"):format(text)
 end
 
 --- "user password" from the first line of a file of users, which may have one of slated's roles behind the password, as

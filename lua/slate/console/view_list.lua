@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The views in the order of their keys, and the open one. The view of one class has no key of its own: other views
 --- open and close it.
+local find = require "slate.base.find"
+
 local M = {}
 
 local modules -- by the name of a part of `ui`: a function that loads the view or overlay
@@ -27,11 +29,7 @@ M.LIST = {
 
 --- The index of a view; nil for an unknown name.
 function M.index(name)
-    for i, row in ipairs(M.LIST) do
-        if row.name == name then
-            return i
-        end
-    end
+    return (find.by(M.LIST, "name", name))
 end
 
 --- The module of a view or an overlay, by the name of its part of `ui`.

@@ -378,37 +378,50 @@ function M.note(context, entry)
     return entry.id
 end
 
+--- Iterates over the changes that no later entry took back, the last first; undos are none. from: as for M.backwards.
+function M.standing(from)
+    local undone, each = {}, M.backwards(from)
+    return function()
+        for entry in each do
+            if entry.undoes then
+                undone[entry.undoes] = true
+            elseif not undone[entry.id] then
+                return entry
+            end
+        end
+    end
+end
+
+-- Why the change with an id cannot be taken back on a server, from a record in which no such change stands.
+local function why_none(from, server, id)
+    for entry in M.backwards(from) do
+        if entry.id == id and not entry.undoes then
+            return entry.server == server and ("change %d was taken back already"):format(id)
+                or ("change %d was made to %s, not to %s"):format(id, entry.server, server)
+        end
+    end
+    return ("there is no change %d on record"):format(id)
+end
+
 --- The last change to a server that was not undone; undos do not count. With an id: the entry of that id, if it was
 -- not undone. is_run: only of runs and plans. nil and a message if there is none. from: a list of entries, or the text
 -- of the record.
 function M.last_undoable(from, server, id, is_run)
-    local undone = {}
-    for entry in M.backwards(from) do
-        if entry.undoes then
-            undone[entry.undoes] = true
-        elseif id and entry.id == id and entry.server ~= server then
-            return nil, ("change %d was made to %s, not to %s"):format(id, entry.server, server)
-        elseif entry.server == server and (id or not is_run or entry.policy or entry.with)
-            and (not id or entry.id == id) then
-            if not undone[entry.id] then
-                return entry
-            elseif id then
-                return nil, ("change %d was taken back already"):format(id)
-            end
+    for entry in M.standing(from) do
+        if entry.server == server and (id == entry.id or not id and (not is_run or entry.policy or entry.with)) then
+            return entry
         end
     end
-    return nil, id and ("there is no change %d on record"):format(id) or ("no %s to %s is on record that was not taken "
-        .. "back"):format(is_run and "change by a run or a plan" or "change", server)
+    return nil, id and why_none(from, server, id) or ("no %s to %s is on record that was not taken back"):format(
+        is_run and "change by a run or a plan" or "change", server)
 end
 
 --- The entries of a change to a fleet that were not undone, the last first: of the change with that id, or of the last
 -- change with such entries. Returns them and the id; or nil and a message.
 function M.fleet_change(entries, id)
-    local undone, found = {}, {}
-    for entry in M.backwards(entries) do
-        if entry.undoes then
-            undone[entry.undoes] = true
-        elseif entry.fleet and not undone[entry.id] and (id or entry.fleet) == entry.fleet then
+    local found = {}
+    for entry in M.standing(entries) do
+        if entry.fleet and (id or entry.fleet) == entry.fleet then
             id, found[#found + 1] = entry.fleet, entry
         end
     end
@@ -422,14 +435,11 @@ end
 --- The changes of the command that made an entry, without undone ones, the first change first; of a run of a policy
 -- only with is_run. from: as for last_undoable.
 function M.of_command(from, entry, is_run)
-    local first, undone, list = entry.with or is_run and entry.run or entry.id, {}, {}
-    for one in M.backwards(from) do
+    local first, list = entry.with or is_run and entry.run or entry.id, {}
+    for one in M.standing(from) do
         if one.id < first then
             break
-        elseif one.undoes then
-            undone[one.undoes] = true
-        elseif (one.id == first or one.with == first or is_run and one.run == first) and one.server == entry.server
-            and not undone[one.id] then
+        elseif (one.id == first or one.with == first or is_run and one.run == first) and one.server == entry.server then
             table.insert(list, 1, one)
         end
     end

@@ -9,6 +9,7 @@
 -- possible, lives alone decide; after predictions of moves that did not come true, only free pages are advised. A class
 -- that refuses stores gets pages at the price of hits, too, but no more than the refused items need. On a server that
 -- never evicts (-M) no page with live items moves: there only classes with whole free pages give.
+local find = require "slate.base.find"
 local limits = require "slate.judge.thresholds"
 local policy_curve = require "slate.base.policy_curve"
 local starving = require "slate.judge.starving"
@@ -404,16 +405,9 @@ end
 -- can give.
 function M.move(one, id, curves)
     local plan = M.of(one, curves)
-    for _, move in ipairs(plan) do
-        if move.to == id then
-            return move
-        end
-    end
-    for _, row in ipairs(one.rows or {}) do
-        if row.id == id then
-            return move_to(plan.state or state_of(one, curves), row)
-        end
-    end
+    local _, move = find.by(plan, "to", id)
+    local _, row = find.by(one.rows or {}, "id", id)
+    return move or row and move_to(plan.state or state_of(one, curves), row) or nil
 end
 
 --- How many pages to move to a class from a donor that an operator chose. to, from: rows of the observer.

@@ -4,6 +4,7 @@
 --
 -- Built on these: an observer, which takes the snapshots of one server.
 local automove = require "slate.facts.automove"
+local find = require "slate.base.find"
 local incident = require "slate.judge.incident"
 local limits = require "slate.judge.thresholds"
 local page_plan = require "slate.judge.page_plan"
@@ -182,11 +183,8 @@ end
 
 --- The row of the class `id`; nil without one. rows: the result of M.classes, or nil.
 function M.row_of(rows, id)
-    for _, row in ipairs(rows or {}) do
-        if row.id == id then
-            return row
-        end
-    end
+    local _, row = find.by(rows or {}, "id", id)
+    return row
 end
 
 --- One row for each class, by id. `before` and `rates` may be nil: rates are absent then. judge: of

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl extstore [NAME VALUE]: memcached's storage on flash, and its settings by memcached's own names.
+local find = require "slate.base.find"
 local must = require("slate.base.failure").must
 local storage = require "slate.facts.storage"
 local units = require "slate.base.units"
@@ -15,21 +16,12 @@ function M.declare(command)
     command:flag("--dry-run", "Check and show what would be sent; send nothing.")
 end
 
-local function is_setting(name)
-    for _, known in ipairs(storage.SETTINGS) do
-        if known == name then
-            return true
-        end
-    end
-    return false
-end
-
 local function set(context, parsed)
     local name, value = "ext_" .. parsed.setting[1]:gsub("^ext_", ""), parsed.setting[2]
     if name == "ext_free_memchunks" then
         return nil, "no memcached shows free_memchunks: a change of it could be neither verified nor taken back, and "
             .. "1.6.45 ignores it", "unsupported"
-    elseif not is_setting(name) then
+    elseif not find.place(storage.SETTINGS, name) then
         return nil, ("extstore has no setting '%s': it has %s"):format(parsed.setting[1],
             (table.concat(storage.SETTINGS, ", "):gsub("ext_", ""))), "usage"
     elseif #parsed.setting ~= 2 then

@@ -24,10 +24,8 @@ local AT_FAULT <const> = { no = true, usage = true, unsupported = true, refused 
 local function way_past(context, entries, stuck)
     local client = context:open()
     local general = client and stats.read(client)
-    for i = #entries, 1, -1 do
-        local entry = entries[i]
-        if entry.id < stuck.id and entry.server == stuck.server and not entry.undoes and steps.reverse(entry, general)
-            and audit.last_undoable(entries, entry.server, entry.id) then
+    for entry in audit.standing(entries) do
+        if entry.id < stuck.id and entry.server == stuck.server and steps.reverse(entry, general) then
             return ("; to take back the change before it: slatectl undo %d"):format(entry.id)
         end
     end

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl fleet warm NEW --from PEERS: fills a cold server with the items of its peers.
+local find = require "slate.base.find"
 local load = require "slate.commands.record.load"
 local load_items = require "slate.act.load_items"
 local must = require("slate.base.failure").must
@@ -32,12 +33,7 @@ local function rule_of(parsed)
     local where = require "slate.commands.fleet.fleet_where"
     local ring = where.ring_of(parsed)
     local function names_new(servers)
-        for _, server in ipairs(servers) do
-            if server.name == parsed.new.name then
-                return true
-            end
-        end
-        return false
+        return find.by(servers, "name", parsed.new.name) ~= nil
     end
     if not names_new(ring.members) then
         return nil, ("%s has no line for %s"):format(parsed.servers, parsed.new.name), "input"

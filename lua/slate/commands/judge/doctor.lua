@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl doctor: the problems of the server, in words, the worst first, each with a remedy.
+local find = require "slate.base.find"
 local limits = require "slate.judge.thresholds"
 local attention = require "slate.judge.attention"
 local clock = require "slate.base.clock"
@@ -95,12 +96,7 @@ local function over_recording(context, path)
 end
 
 local function has_few_hits(one)
-    for _, finding in ipairs(doctor.findings(attention.known_of(one))) do
-        if finding.name == "hits" then
-            return true
-        end
-    end
-    return false
+    return find.by(doctor.findings(attention.known_of(one)), "name", "hits") ~= nil
 end
 
 -- If few reads hit, which may be chance within a second, observes on: until enough reads hit, or for as long as the

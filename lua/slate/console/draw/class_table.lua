@@ -10,6 +10,7 @@ local cells = require "slate.console.cells"
 local class_state = require "slate.console.draw.class_state"
 local columns = require "slate.console.draw.class_columns"
 local filter = require "slate.console.draw.class_filter"
+local find = require "slate.base.find"
 local keys = require "slate.console.keys"
 local narrow = require "slate.console.draw.narrow"
 
@@ -80,13 +81,7 @@ end
 
 --- The row under the cursor: of the class that was chosen, at first of the one in need; else the first one.
 function M.cursor_row(model, rows, ui)
-    local id = ui.cursor or (model:in_need() or {}).id
-    for i, class in ipairs(rows) do
-        if class.id == id then
-            return i
-        end
-    end
-    return 1
+    return find.by(rows, "id", ui.cursor or (model:in_need() or {}).id) or 1
 end
 
 --- Moves the cursor by so many rows; it stays on a row that exists.

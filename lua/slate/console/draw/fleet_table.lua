@@ -4,6 +4,7 @@
 -- set of such indices), sort (number of a column; nil: that of STATE, worst first), is_ascending }.
 local cells = require "slate.console.cells"
 local figure = require "slate.console.figure"
+local find = require "slate.base.find"
 local health = require "slate.console.health"
 local keys = require "slate.console.keys"
 local narrow = require "slate.console.draw.narrow"
@@ -62,11 +63,8 @@ local HOST <const>, STATE <const> = M.COLUMNS[1], M.COLUMNS[#M.COLUMNS]
 
 --- The column of a field of rows.
 function M.column_of(field)
-    for _, column in ipairs(M.COLUMNS) do
-        if column.field == field then
-            return column
-        end
-    end
+    local _, column = find.by(M.COLUMNS, "field", field)
+    return column
 end
 
 -- ---- order ----
@@ -127,12 +125,7 @@ end
 
 --- The place of the row under the cursor in sorted rows.
 function M.row_at(rows, ui)
-    for i, row in ipairs(rows) do
-        if row.server == ui.cursor then
-            return i
-        end
-    end
-    return 1
+    return find.by(rows, "server", ui.cursor) or 1
 end
 
 -- ---- drawing ----

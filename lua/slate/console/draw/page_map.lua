@@ -40,16 +40,6 @@ function M.rows(now)
     return rows
 end
 
---- The place of a class among the rows; the first if it has none.
-function M.place_of(rows, id)
-    for i, row in ipairs(rows) do
-        if row.id == id then
-            return i
-        end
-    end
-    return 1
-end
-
 -- The lines that `pages` take, with `scale` pages a cell and `width` cells a line.
 local function lines_of(pages, width, scale)
     return math.max((((pages + scale - 1) // scale) + width - 1) // width, 1)

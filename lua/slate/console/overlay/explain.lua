@@ -3,6 +3,7 @@
 local box = require "slate.console.overlay.box"
 local cells = require "slate.console.cells"
 local entries = require "slate.facts.explain"
+local find = require "slate.base.find"
 
 local M = { name = "explain", scope = "explain" }
 
@@ -60,11 +61,8 @@ end
 
 --- The entry of a term; nil if there is none: other names of an entry are not searched, as views know terms.
 function M.entry(term)
-    for _, entry in ipairs(entries.find(term) or {}) do
-        if entry.term == term then
-            return entry
-        end
-    end
+    local _, entry = find.by(entries.find(term) or {}, "term", term)
+    return entry
 end
 
 --- The first sentence of what an entry means.

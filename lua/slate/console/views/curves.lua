@@ -5,6 +5,7 @@ local cells = require "slate.console.cells"
 local class_state = require "slate.console.draw.class_state"
 local detail = require "slate.console.detail"
 local figure = require "slate.console.figure"
+local find = require "slate.base.find"
 local keys = require "slate.console.keys"
 local largest_first = require("slate.base.order").largest_first
 local list = require "slate.console.draw.list"
@@ -214,12 +215,7 @@ end
 
 -- The place of the class under the cursor in the list; 0: the cache as a whole, or a class that is not listed.
 local function place_of(worths, id)
-    for i, worth in ipairs(worths) do
-        if worth.id == id then
-            return i
-        end
-    end
-    return 0
+    return find.by(worths, "id", id) or 0
 end
 
 -- The move that every screen and slatectl advise, or why there is none; and its style.

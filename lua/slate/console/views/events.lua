@@ -4,6 +4,7 @@
 local cells = require "slate.console.cells"
 local figure = require "slate.console.figure"
 local filter = require "slate.console.overlay.filter"
+local find = require "slate.base.find"
 local keys = require "slate.console.keys"
 local list = require "slate.console.draw.list"
 local narrow = require "slate.console.draw.narrow"
@@ -91,12 +92,7 @@ local function place_of(events, at)
     if at.clicked then
         choose(at, events, at.clicked)
     end
-    for i, event in ipairs(events) do
-        if event == at.event then
-            return i
-        end
-    end
-    return 1
+    return find.place(events, at.event) or 1
 end
 
 -- Draws an event; name: of its server, in so many columns; nil: there is only one.

@@ -5,6 +5,7 @@ local cells = require "slate.console.cells"
 local class_charts = require "slate.console.draw.class_charts"
 local class_state = require "slate.console.draw.class_state"
 local figure = require "slate.console.figure"
+local find = require "slate.base.find"
 local imbalance = require "slate.console.draw.imbalance"
 local keys = require "slate.console.keys"
 local moves = require "slate.console.draw.moves"
@@ -69,7 +70,7 @@ local function place_cursor(frame, ui, rows)
     if at.class ~= ui.classes.cursor then
         at.class, at.cursor = ui.classes.cursor, ui.classes.cursor
     end
-    local place = page_map.place_of(rows, at.cursor or (frame.model.worst or {}).id)
+    local place = find.by(rows, "id", at.cursor or (frame.model.worst or {}).id) or 1
     at.cursor = rows[place].id
     return place
 end
