@@ -2,6 +2,7 @@
 --- Runs a policy beside a server: samples it, lets the policy decide, and carries the moves out.
 local automove = require "slate.facts.automove"
 local clock = require "slate.base.clock"
+local gather = require "slate.base.gather"
 local move = require "slate.act.move"
 local move_outcome = require "slate.act.move_outcome"
 local snapshot = require "slate.facts.snapshot"
@@ -85,15 +86,12 @@ end
 
 -- The pages that may still be requested now, and the limit that allows no more.
 function Runner:allowance()
-    local now_s, sum = clock.steady_s(), 0
+    local now_s = clock.steady_s()
     while self.lately[1] and self.lately[1].at_s <= now_s - MINUTE_S do
         table.remove(self.lately, 1)
     end
-    for _, one in ipairs(self.lately) do
-        sum = sum + one.pages
-    end
     local in_all = (self.options.max_pages or math.huge) - self.pages_wanted
-    local a_minute = (self.options.pages_per_minute or math.huge) - sum
+    local a_minute = (self.options.pages_per_minute or math.huge) - gather.sum(self.lately, "pages")
     if in_all <= a_minute then
         return in_all, "the limit of pages was reached"
     end

@@ -3,6 +3,7 @@
 --
 -- slatetop's review has changes { from, to, pages } (class ids; to 0: the pool) and { name, value }, with values as on
 -- the screen. A step is of slate.act.steps.
+local gather = require "slate.base.gather"
 local move = require "slate.act.move"
 local settings = require "slate.facts.settings"
 local settings_change = require "slate.facts.settings_change"
@@ -158,14 +159,7 @@ end
 --- The sum of moves: "9 of 12 pages moved, 5461 items lost". list: their steps; entries: of the record, of those made;
 -- items_lost: nil if unknown.
 function M.sum(list, entries, items_lost)
-    local wanted, moved = 0, 0
-    for _, step in ipairs(list) do
-        wanted = wanted + step.pages
-    end
-    for _, entry in ipairs(entries) do
-        moved = moved + entry.pages
-    end
-    return ("%d of %s moved%s"):format(moved, units.plural(wanted, "page"),
+    return ("%d of %s moved%s"):format(gather.sum(entries, "pages"), units.plural(gather.sum(list, "pages"), "page"),
         items_lost and ", " .. units.plural(items_lost, "item") .. " lost" or "")
 end
 

@@ -3,20 +3,14 @@
 --
 -- A document has a schema. TABLES has the field with its list of rows, and the columns of a row, in the order of the
 -- CSV. A document without such a list is a row by itself. slate-json(7) has the same columns, and a spec compares them.
+local columns = require("slate.base.gather").words
+
 local M = {}
 
 local HEAD <const> = { "server", "time_s" }
 
 local CLASS <const> = "id chunk_bytes pages pages_delta used_ratio free_pages items get_hits_per_s set_per_s "
     .. "evicted_per_s out_of_memory_per_s age_s slack_ratio flags"
-
-local function columns(text)
-    local list = {}
-    for word in text:gmatch("%S+") do
-        list[#list + 1] = word
-    end
-    return list
-end
 
 -- Both lists of a curve: the points of the LRU model, then those of the cache's own policy.
 local function curve_rows(curve)

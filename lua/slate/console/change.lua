@@ -84,11 +84,8 @@ end
 
 --- The forecast with this label, as text; nil if there is none.
 function M.forecast_of(sentences, label)
-    for _, sentence in ipairs(sentences) do
-        if sentence.label == label then
-            return sentence.text
-        end
-    end
+    local _, sentence = find.by(sentences, "label", label)
+    return sentence and sentence.text
 end
 
 local function add(wants, ...)

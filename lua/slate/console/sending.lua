@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Changes of the console: from the review to the server, and back. Modules that the first screen does not need are
 --- loaded when they are used.
+local gather = require "slate.base.gather"
 local units = require "slate.base.units"
 local view_list = require "slate.console.view_list"
 
@@ -83,15 +84,13 @@ end
 -- Sends the change, or its undo, to each marked server that it changes. When one refuses now, those before it are
 -- changed and the others are not.
 local function send_to_marked(app, now_s)
-    local one, by_model, problem = app.ui.review, {}, nil
+    local one, problem = app.ui.review, nil
     local targets, why = require("slate.console.marked").targets(app:frame(now_s), app.ui, one)
     if not targets then
         app:report(why .. ": nothing was sent", now_s)
         return
     end
-    for _, target in ipairs(targets) do
-        by_model[target.model] = target
-    end
+    local by_model = gather.map(targets, "model")
     one.terms.group = { fleet = true }
     app.sent = { servers = #targets, waits = {}, waiting = 0, refused = {},
         hint = one.kind == "undo" and "" or ", u takes it back" }

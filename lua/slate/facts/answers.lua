@@ -2,15 +2,13 @@
 --- Parses replies to stats, which slatetop has as one text each, into tables. A missing reply (nil) gives nil. The last
 -- reply of each group is cached with its table, which callers only read: several judges need the same table in a
 -- refresh, and a server's samples change only every few seconds.
+local gather = require "slate.base.gather"
+
 local M = {}
 
 --- The lines of a reply.
 function M.lines(text)
-    local lines = {}
-    for line in text:gmatch("[^\r\n]+") do
-        lines[#lines + 1] = line
-    end
-    return lines
+    return gather.words(text, "[^\r\n]+")
 end
 
 -- Makes a cached parser. parse: from a reply's lines to one or two values.
@@ -41,11 +39,7 @@ end)
 -- 1,000 requests: the gain of one page more, and the loss of one page less.
 M.automove = of_text(function(lines)
     local totals, rows = require("slate.facts.stats").numbered(lines, "id", { mode = true }, {})
-    local classes = {}
-    for _, row in ipairs(rows) do
-        classes[row.id] = row
-    end
-    return { mode = totals.mode, is_weighed = totals.weighed == 1, classes = classes }
+    return { mode = totals.mode, is_weighed = totals.weighed == 1, classes = gather.map(rows, "id") }
 end)
 
 --- `stats memory`: bytes by their names.

@@ -4,6 +4,7 @@
 -- Its general statistics are those of a cache, which the proxy has only if its routes use one. `stats proxy` counts its
 -- requests, `stats proxybe` names the backends marked bad. Each worker thread has its own link to each backend;
 -- memcached counts links. It reports no latency of backends.
+local gather = require "slate.base.gather"
 local stats = require "slate.facts.stats"
 local units = require "slate.base.units"
 
@@ -80,10 +81,7 @@ end
 local function parts_of(seen)
     local parts = {}
     if (seen.links_bad or 0) > 0 then
-        local names = {}
-        for i, backend in ipairs(seen.bad or {}) do
-            names[i] = backend.name
-        end
+        local names = gather.fields(seen.bad or {}, "name")
         parts[1] = { text = ("%d of %s to backends bad%s"):format(seen.links_bad, units.plural(seen.links or
             seen.links_bad, "link"), #names > 0 and ": " .. table.concat(names, ", ") or ""), tone = "bad",
             short = ("%d bad links"):format(seen.links_bad) }

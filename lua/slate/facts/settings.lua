@@ -6,6 +6,7 @@
 -- class_policy, geometry, lru_tune. Three facts of a server matter, its who: { version, slated, store }, as of
 -- Client:identify.
 local automove = require "slate.facts.automove"
+local gather = require "slate.base.gather"
 local stats = require "slate.facts.stats"
 
 local M = {}
@@ -225,15 +226,6 @@ function M.value(values, name, wanted)
     return values[name]
 end
 
---- The words of a text.
-function M.words(text)
-    local words = {}
-    for word in text:gmatch("%S+") do
-        words[#words + 1] = word
-    end
-    return words
-end
-
 -- True if two numbers are equal within the digits that the server shows.
 local function same_number(wanted, found)
     local digits = #(tostring(found):match("%.(%d+)$") or "")
@@ -244,7 +236,7 @@ end
 --- True if two texts mean the same value of a setting. found: of the server, with the digits that it shows.
 function M.same(name, wanted, found)
     if name == "lru_tune" then
-        local a, b = M.words(wanted), M.words(found)
+        local a, b = gather.words(wanted), gather.words(found)
         for i = 1, #M.TUNE do
             if not (tonumber(a[i]) and tonumber(b[i]) and same_number(a[i], b[i])) then
                 return false

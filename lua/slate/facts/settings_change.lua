@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Changes of settings: those that a server can make, the values that it accepts, and the commands. Pure.
 -- slate.facts.settings has the table of settings, and describes who, values and traits.
+local gather = require "slate.base.gather"
 local settings = require "slate.facts.settings"
 local stats = require "slate.facts.stats"
 
@@ -127,7 +128,7 @@ end
 local check
 
 local function check_tune(text, traits)
-    local words = settings.words(text)
+    local words = gather.words(text)
     if #words ~= #settings.TUNE then
         return nil, "four: " .. table.concat(settings.TUNE, ", ")
     end
@@ -219,13 +220,13 @@ function M.lines(row, text, who, values)
     return { ("%s %s"):format(row.words, sent) }
 end
 
-local function names_of(values, slated)
+local function names_of(values)
     local names = {}
     for _, row in ipairs(settings.ROWS) do
         names[#names + 1] = not row.stock and values[row.name] and not lacks_storage(row, values) and row.name or nil
     end
     table.sort(names)
-    return table.concat(names, ", ") .. (slated and ", policy, class_policy and what config get calls runtime" or "")
+    return table.concat(names, ", ")
 end
 
 -- A number as slated reads it for a setting of this type; nil if it is none.

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Settings as slatetop shows them: the rows of its Tune view, the steps between values, and checks before a value is
 -- sent. Pure. slate.facts.settings has the table of settings.
+local gather = require "slate.base.gather"
 local settings = require "slate.facts.settings"
 local settings_change = require "slate.facts.settings_change"
 
@@ -109,11 +110,7 @@ end
 
 --- The values to choose from, a list; a part that must be typed is "NAME" or "N". Empty for a number. one: of `list`.
 function M.values(one)
-    local values = {}
-    for value in (one.form == "text" and FORMS or one.choices):gmatch("[^|]+") do
-        values[#values + 1] = value
-    end
-    return values
+    return gather.words(one.form == "text" and FORMS or one.choices, "[^|]+")
 end
 
 --- A typed value by the name that the screen shows: "ratio" for "1".

@@ -25,6 +25,7 @@
 -- same schema.
 local failure = require "slate.base.failure"
 local faults = require "slate.facts.faults"
+local gather = require "slate.base.gather"
 local stats = require "slate.facts.stats"
 
 local M = {}
@@ -271,11 +272,7 @@ end
 
 --- The classes of a snapshot, or of rates, by id.
 function M.by_id(snapshot)
-    local classes = {}
-    for _, class in ipairs(snapshot.classes) do
-        classes[class.id] = class
-    end
-    return classes
+    return gather.map(snapshot.classes, "id")
 end
 
 --- The pages of a class, or of the pool with the id 0; nil if the server does not report them.

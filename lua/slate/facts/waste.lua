@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The uses of a server's memory: for items, and for other things. Pure.
+local gather = require "slate.base.gather"
+
 local M = {}
 
 local PAGE_BYTES <const> = require("slate.facts.chunks").PAGE_BYTES
@@ -9,10 +11,7 @@ local CHUNKS_OF_PAGE_MOST_BYTES <const>, PAGES_MOST <const> = 1 << 31, 1 << 31 -
 -- other pieces fill chunks of classes that the server does not name. Pieces go to large chunks first, so in large
 -- classes the unused ends of chunks cannot be told from pieces.
 local function leave_chains_open(rows)
-    local spilled = 0
-    for _, row in ipairs(rows) do
-        spilled = spilled + math.max(0, (row.requested_bytes or 0) - row.used_bytes)
-    end
+    local spilled = gather.sum(rows, function(row) return math.max(0, (row.requested_bytes or 0) - row.used_bytes) end)
     local by_size = table.move(rows, 1, #rows, 1, {})
     if spilled > 0 then
         table.sort(by_size, function(a, b) return a.chunk_bytes > b.chunk_bytes end)
@@ -66,11 +65,7 @@ end
 
 --- The number of classes that may have pages, but no row in M.classes: their pages are not reported, or impossible.
 function M.unreported(now, rows)
-    local count = -#rows
-    for _, class in ipairs(now.classes) do
-        count = count + (class.total_pages ~= 0 and 1 or 0)
-    end
-    return count
+    return gather.count(now.classes, function(class) return class.total_pages ~= 0 end) - #rows
 end
 
 --- The same for the whole server: { limit_bytes, page_bytes, used_bytes, requested_bytes, slack_bytes (used chunks

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Many servers at once: two samples of each, and one row for each, the worst first.
 local clock = require "slate.base.clock"
+local gather = require "slate.base.gather"
 local order = require "slate.base.order"
 local together = require "slate.wire.together"
 local starving = require "slate.judge.starving"
@@ -149,10 +150,7 @@ local function row_of(one)
     local row = view.overview(one.now, one.rates)
     local classes = view.classes(one.now, one.before, one.rates, one.judge)
     row.age_spread, row.notes, row.badness = starving.spread(classes), {}, 0
-    local in_need = 0
-    for _, class in ipairs(classes) do
-        in_need = in_need + (class.starves and 1 or 0)
-    end
+    local in_need = gather.count(classes, function(class) return class.starves end)
     if (row.out_of_memory_per_s or 0) > 0 then
         row.notes[#row.notes + 1] = "out of memory"
         row.badness = row.badness + OUT_OF_MEMORY

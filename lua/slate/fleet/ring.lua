@@ -17,6 +17,7 @@
 --   be added at the end, or taken from there, with the fewest moves; it needs no memory.
 --
 -- There may be any number of servers. A ring never changes: make another when servers come or go.
+local gather = require "slate.base.gather"
 local hash = require "slate.wire.hash"
 local units = require "slate.base.units"
 local trimmed = require("slate.base.units").trimmed
@@ -75,11 +76,7 @@ local function ketama_digests(weight, total_weight, servers)
 end
 
 local function total_weight_of(servers)
-    local total = 0
-    for _, server in ipairs(servers) do
-        total = total + server.weight
-    end
-    return total
+    return gather.sum(servers, "weight")
 end
 
 -- Points sort as one integer: the value above, and the server's index in the low bits.

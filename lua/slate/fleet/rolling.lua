@@ -4,6 +4,7 @@
 -- First every server is checked for every step: a change that one server would refuse begins nowhere. Then each server
 -- is measured, changed and watched; the first crossed guard, or the first failure, ends the round, and the changes of
 -- that server are taken back. The entries of the record share the round's number, by which `undo` finds them.
+local gather = require "slate.base.gather"
 local limits = require "slate.judge.thresholds"
 local guarded = require "slate.act.guarded"
 local snapshot = require "slate.facts.snapshot"
@@ -65,10 +66,7 @@ function M.check(contexts, list)
     if not ok then
         return nil, message, code
     end
-    for i, one in ipairs(found) do
-        found[i] = one.words
-    end
-    return found
+    return gather.fields(found, "words")
 end
 
 -- true when all entries are on record; else nil, message, code.

@@ -2,6 +2,7 @@
 --- Advice about pages and about chunk sizes. Pure.
 local chunks = require "slate.facts.chunks"
 local fit = require "slate.judge.fit"
+local gather = require "slate.base.gather"
 local sampled = require "slate.facts.sampled"
 local limits = require "slate.judge.thresholds"
 local must = require("slate.base.failure").must
@@ -128,11 +129,7 @@ end
 -- The sizes, and whether the list is complete. Ends the command if the sizes are unknown.
 local function current_sizes(client, now)
     local classes, complete = must(chunks.classes(client, now))
-    local sizes = {}
-    for i, class in ipairs(classes) do
-        sizes[i] = class.chunk_bytes
-    end
-    return sizes, complete
+    return gather.fields(classes, "chunk_bytes"), complete
 end
 
 -- The options that make these sizes; else "the server's own": it fitted them, or got them one by one as an option.

@@ -2,6 +2,7 @@
 --- Compares figures of a server with bounds: those of monitoring, and the guards of a trial, which limit the change
 -- from before. Pure. slatetop and slatectl use the same.
 local chance = require "slate.judge.chance"
+local gather = require "slate.base.gather"
 local limits = require "slate.judge.thresholds"
 local moves = require "slate.facts.moves"
 local relief = require "slate.judge.relief"
@@ -16,11 +17,7 @@ local M = {}
 
 -- The ids of the classes that starve, or for which is_reported is true.
 local function ids_of(about, is_reported)
-    local ids = {}
-    for i, row in ipairs(starving.in_order(about.rows, is_reported)) do
-        ids[i] = row.id
-    end
-    return ids
+    return gather.fields(starving.in_order(about.rows, is_reported), "id")
 end
 
 --- The figures that monitoring can check: name, what (in words), get (reads the figure from { now, automove, over,
@@ -82,12 +79,8 @@ function M.parse(text)
     if name == "down" then
         return nil, "a server that is down is always critical"
     elseif not (name and BY_NAME[name] and tonumber(number)) then
-        local names = {}
-        for i, figure in ipairs(M.FIGURES) do
-            names[i] = figure.name
-        end
         return nil, ("'%s' is not a threshold: write NAME=NUMBER with one of %s"):format(text,
-            table.concat(names, ", "))
+            table.concat(gather.fields(M.FIGURES, "name"), ", "))
     end
     return { name, tonumber(number) }
 end

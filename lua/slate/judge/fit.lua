@@ -7,6 +7,7 @@
 --
 -- After that: the sizes that waste least with a given number of classes, for advice.
 local chunks = require "slate.facts.chunks"
+local gather = require "slate.base.gather"
 
 local M = {}
 
@@ -62,10 +63,7 @@ end
 -- the number of items up to each size. The largest chunk is the last.
 local function ends_of(parts, rules)
     local steps, ends = steps_of(parts), { bytes = {}, cost = {}, items = {} }
-    local at, items, chunk_bytes, total = 1, 0, rules.least_bytes - 1, 0
-    for _, step in ipairs(steps) do
-        total = total + step.items
-    end
+    local at, items, chunk_bytes, total = 1, 0, rules.least_bytes - 1, gather.sum(steps, "items")
     repeat
         local bytes = rounded_up(chunk_bytes + 1, rules.unit_bytes)
         chunk_bytes = widest_chunk(math.min(bytes, rules.most_bytes), rules)
@@ -231,10 +229,8 @@ end
 -- latest), most_bytes (the largest chunk), unit_bytes (sizes are multiples of it), step_bytes (the least between two).
 -- limits: classes_most, used_classes_most (with items), pages (that are to be full).
 function M.sizes(parts, rules, limits)
-    local ends, factor, item_bytes = ends_of(parts, rules), LADDER_FACTOR, 0
-    for _, part in ipairs(parts) do
-        item_bytes = item_bytes + part.bytes * part.items
-    end
+    local ends, factor = ends_of(parts, rules), LADDER_FACTOR
+    local item_bytes = gather.sum(parts, function(part) return part.bytes * part.items end)
     while true do
         set_ladder(ends, rules, factor)
         local sizes = settle(ends, limits, item_bytes)
@@ -370,11 +366,7 @@ end
 
 -- Pages for `times` times the items, each class by itself: the first page of a class with items counts whole.
 local function pages_for(per_class, times)
-    local pages = 0
-    for _, need in ipairs(per_class) do
-        pages = pages + math.max(1, need * times)
-    end
-    return pages
+    return gather.sum(per_class, function(need) return math.max(1, need * times) end)
 end
 
 --- How many such items the pages hold. Each class with items takes at least one page: that is the cost of one more

@@ -10,6 +10,7 @@
 -- that refuses stores gets pages at the price of hits, too, but no more than the refused items need. On a server that
 -- never evicts (-M) no page with live items moves: there only classes with whole free pages give.
 local find = require "slate.base.find"
+local gather = require "slate.base.gather"
 local limits = require "slate.judge.thresholds"
 local policy_curve = require "slate.base.policy_curve"
 local starving = require "slate.judge.starving"
@@ -50,10 +51,7 @@ end
 -- The moves of an earlier plan by class id. They stay advised unless others are clearly better; not to classes that got
 -- pages since.
 local function standing_moves(plan, rows)
-    local moves = {}
-    for _, move in ipairs(plan) do
-        moves[move.to] = move
-    end
+    local moves = gather.map(plan, "to")
     for _, row in ipairs(rows) do
         moves[row.id] = (row.pages_delta or 0) <= 0 and moves[row.id] or nil
     end
@@ -337,10 +335,7 @@ end
 
 -- The sum of the predictions of all advised moves; nil if one has none, or none is advised.
 local function sum_of(plan)
-    local list = {}
-    for i, move in ipairs(plan.advised) do
-        list[i] = move.made
-    end
+    local list = gather.fields(plan.advised, "made")
     return #list > 0 and #list == #plan.advised and verdict.sum(list) or nil
 end
 

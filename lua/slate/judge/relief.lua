@@ -11,6 +11,7 @@
 -- First in this file: the help for a class in need.
 local chance = require "slate.judge.chance"
 local chunks = require "slate.facts.chunks"
+local gather = require "slate.base.gather"
 local sampled = require "slate.facts.sampled"
 local limits = require "slate.judge.thresholds"
 local page_plan = require "slate.judge.page_plan"
@@ -269,10 +270,7 @@ end
 --- The least memory that the server can hold, and the number of classes that have pages: each class keeps one, whatever
 -- the limit. classes: of a snapshot, or nil.
 function M.least_bytes(classes)
-    local count = 0
-    for _, class in ipairs(classes or {}) do
-        count = count + ((class.total_pages or 0) > 0 and 1 or 0)
-    end
+    local count = gather.count(classes or {}, function(class) return (class.total_pages or 0) > 0 end)
     return count * chunks.PAGE_BYTES, count
 end
 

@@ -12,6 +12,7 @@
 -- Also: the memory that a server holds beyond its limit.
 local chance = require "slate.judge.chance"
 local chunks = require "slate.facts.chunks"
+local gather = require "slate.base.gather"
 local limits = require "slate.judge.thresholds"
 
 local M = {}
@@ -35,10 +36,8 @@ function M.held_over(now, before)
     if not over then
         return nil
     end
-    local limit, classes = now.general.limit_maxbytes, 0
-    for _, class in ipairs(now.classes) do
-        classes = classes + ((class.total_pages or 0) > 0 and 1 or 0)
-    end
+    local limit = now.general.limit_maxbytes
+    local classes = gather.count(now.classes, function(class) return (class.total_pages or 0) > 0 end)
     local least = math.min(over, was or over)
     return {
         held_bytes = now.totals.total_malloced, limit_bytes = limit, over_bytes = least, over_ratio = least / limit,

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Tests a policy: on made-up servers, on which no policy should fail; by the fields that its file should have; and by
 -- the checks that its own file declares (slate-policies(7)).
+local gather = require "slate.base.gather"
 local policy = require "slate.policy.file"
 local policy_box = require "slate.base.policy_box"
 local sandbox = require "slate.base.sandbox"
@@ -29,10 +30,7 @@ local function class(id, chunk_size, pages)
 end
 
 local function snapshot(second, pages_free, classes)
-    local pages = pages_free
-    for _, one in ipairs(classes) do
-        pages = pages + one.total_pages
-    end
+    local pages = pages_free + gather.sum(classes, "total_pages")
     return {
         schema = "slate/snapshot/1", time_s = 1000.0 + second, server = "made up", version = "1.6.45",
         general = { pid = 1, uptime = second, limit_maxbytes = pages * PAGE_BYTES, slab_global_page_pool = pages_free },
@@ -258,11 +256,7 @@ end
 local function outcome_of(source, file, i)
     local loaded = assert(policy.load(source, file))
     local check = loaded.shown.checks[i]
-    local words = {}
-    for word in (check.settings or ""):gmatch("%S+") do
-        words[#words + 1] = word
-    end
-    local running, problem = loaded:start(words)
+    local running, problem = loaded:start(gather.words(check.settings or ""))
     local moves, text
     if running then
         moves, text = last_decision(loaded, running, check)

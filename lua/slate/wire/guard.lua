@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Which commands of the protocol leave a server unchanged. An unknown command counts as a write.
+local gather = require "slate.base.gather"
+
 local M = {}
 
 local READS <const> = {
@@ -20,10 +22,7 @@ local SECOND_WORDS <const> = {
 
 --- True if a command line only reads. Pure.
 function M.is_read(line)
-    local words = {}
-    for word in line:gmatch("%S+") do
-        words[#words + 1] = word
-    end
+    local words = gather.words(line)
     local check = SECOND_WORDS[words[1]]
     if check then
         return check(words[2], words[3])

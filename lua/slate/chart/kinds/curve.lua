@@ -6,6 +6,7 @@
 -- at twice the memory. The curve of the whole supposes that all classes grow and shrink by the same factor. `slatectl
 -- curve -o` draws slated's measurements instead.
 local core = require "slate.base.policy_core"
+local gather = require "slate.base.gather"
 local order = require "slate.base.order"
 local policy_curve = require "slate.base.policy_curve"
 local time = require "slate.chart.kinds.time"
@@ -68,15 +69,10 @@ local function classes_of(begin, last)
 end
 
 local function points_of(classes)
-    local points, requests = {}, 0
-    for _, class in ipairs(classes) do
-        requests = requests + class.requests
-    end
+    local points, requests = {}, gather.sum(classes, "requests")
     for step = -STEPS_A_DOUBLING, STEPS_A_DOUBLING do
-        local factor, misses = 2 ^ (step / STEPS_A_DOUBLING), 0
-        for _, class in ipairs(classes) do
-            misses = misses + class.misses(class.items * factor)
-        end
+        local factor = 2 ^ (step / STEPS_A_DOUBLING)
+        local misses = gather.sum(classes, function(class) return class.misses(class.items * factor) end)
         points[#points + 1] = { factor, misses / requests }
     end
     return points

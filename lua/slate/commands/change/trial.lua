@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl trial NAME=VALUE... --for TIME: changes settings for a while, and restores them if a bound is crossed.
+local gather = require "slate.base.gather"
 local limits = require "slate.judge.thresholds"
 local bounds = require "slate.judge.bounds"
 local guarded = require "slate.act.guarded"
@@ -76,10 +77,7 @@ function M.run(context, parsed)
     client:close()
     local other, message, code = context:open()
     if not other then
-        local names = {}
-        for i, pair in ipairs(parsed.settings) do
-            names[i] = pair.name
-        end
+        local names = gather.fields(parsed.settings, "name")
         return nil, ("%s could not be taken back: %s; slatectl undo does it when the server answers again, unless it "
             .. "was restarted"):format(table.concat(names, ", "), message), code
     end

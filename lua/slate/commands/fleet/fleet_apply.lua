@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl fleet apply PLAN [SERVER...]: carries a plan out on many servers, one after the other, under guards.
 local bounds = require "slate.judge.bounds"
+local gather = require "slate.base.gather"
 local must = require("slate.base.failure").must
 local rolling = require "slate.fleet.rolling"
 local units = require "slate.base.units"
@@ -67,11 +68,7 @@ local function out_text(context, rows, words)
 end
 
 local function count_changed(rows)
-    local count = 0
-    for _, row in ipairs(rows) do
-        count = count + (row.state == "changed" and 1 or 0)
-    end
-    return count
+    return gather.count(rows, function(row) return row.state == "changed" end)
 end
 
 -- The state of the fleet at the end, in a sentence.

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl classes [ID...]: one row for each slab class.
+local gather = require "slate.base.gather"
 local must = require("slate.base.failure").must
 local order = require "slate.base.order"
 local snapshot = require "slate.facts.snapshot"
@@ -22,18 +23,10 @@ local COLUMNS <const> = {
     { title = "SLACK", key = "slack", field = "slack_ratio", show = units.percent },
 }
 
-local function sort_keys()
-    local keys = {}
-    for i, column in ipairs(COLUMNS) do
-        keys[i] = column.key
-    end
-    return keys
-end
-
 function M.declare(command)
     command:argument("ids", "Only these classes."):args("*"):argname("CLASS"):convert(units.whole(1, 255))
     command:option("--sort", "Sort by a column, largest first (id: smallest first): "
-        .. table.concat(sort_keys(), " ")):choices(sort_keys()):argname("COLUMN")
+        .. table.concat(gather.fields(COLUMNS, "key"), " ")):choices(gather.fields(COLUMNS, "key")):argname("COLUMN")
     command:option("--top", "Only the first N rows."):argname("N"):convert(units.whole(1))
     command:option("--interval", "Time between the two samples that give the rates; 0 takes one sample "
         .. "and shows no rates. Default: 1s, and 3s where anything is "
@@ -106,10 +99,7 @@ local function only(rows, ids)
     if #ids == 0 then
         return rows
     end
-    local by_id, chosen = {}, {}
-    for _, row in ipairs(rows) do
-        by_id[row.id] = row
-    end
+    local by_id, chosen = gather.map(rows, "id"), {}
     for _, id in ipairs(ids) do
         if not by_id[id] then
             return nil, ("class %d holds nothing on this server"):format(id), "no"
@@ -157,10 +147,7 @@ function M.run(context, parsed)
     if #all == 0 then
         return 0
     end
-    local pages = 0
-    for _, row in ipairs(all) do
-        pages = pages + (row.pages or 0)
-    end
+    local pages = gather.sum(all, function(row) return row.pages or 0 end)
     context:out(("%d of %s, %s%s\n"):format(#shown, units.plural(#all, "class", "classes"), units.plural(pages, "page"),
         rates and (rates.reset and ", counters were reset: no rates"
             or (", rates over %.2f s"):format(rates.interval_s)) or ""))

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl fit BYTES...: the class for values of these sizes, their waste there, and the state of the class.
 local chunks = require "slate.facts.chunks"
+local gather = require "slate.base.gather"
 local must = require("slate.base.failure").must
 local snapshot = require "slate.facts.snapshot"
 local units = require "slate.base.units"
@@ -34,14 +35,6 @@ function M.declare(command)
     command:option("--interval", "Time between the two samples that give the rates; 0 takes one sample "
         .. "and shows no rates. Default: 1s, and 3s where anything is "
         .. "evicted"):argname("TIME"):convert(units.parse_duration)
-end
-
-local function by_id(rows)
-    local map = {}
-    for _, row in ipairs(rows) do
-        map[row.id] = row
-    end
-    return map
 end
 
 -- The class and chunk of one value. rows: of slate.judge.view.classes, by id; has_chains: all chunk sizes are known,
@@ -99,7 +92,7 @@ function M.run(context, parsed)
     local now, before, rates, judge = must(context:pair(client, parsed.interval))
     local classes, known_by = must(chunks.classes(client, now))
     client:close()
-    local rows = by_id(view.classes(now, before, rates, judge))
+    local rows = gather.map(view.classes(now, before, rates, judge), "id")
     local item_most, key_bytes = (now.settings or {}).item_size_max, parsed.key or DEFAULT_KEY_BYTES
     item_most = math.type(item_most) and item_most > 0 and item_most or nil
     local list = {}

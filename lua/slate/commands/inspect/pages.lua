@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl pages [CLASS...]: how full the pages of each class are: every page on slated, else the mean of a class.
+local gather = require "slate.base.gather"
 local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
@@ -87,11 +88,7 @@ local function by_class(pages)
 end
 
 local function mean(class)
-    local sum = 0
-    for _, page in ipairs(class) do
-        sum = sum + page.used_ratio
-    end
-    return sum / #class
+    return gather.sum(class, "used_ratio") / #class
 end
 
 local function band_of(page)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl rules list|test: an operator's own rules, see slate-rules(7).
+local gather = require "slate.base.gather"
 local must = require("slate.base.failure").must
 local rules = require "slate.judge.rules"
 local units = require "slate.base.units"
@@ -17,13 +18,8 @@ function M.declare(command)
 end
 
 local function list(context, own, path)
-    local json, names, titles = require "slate.base.json", {}, {}
-    for i, rule in ipairs(own.rules) do
-        names[i] = rule.name
-    end
-    for i, column in ipairs(own.columns) do
-        titles[i] = column.title
-    end
+    local json = require "slate.base.json"
+    local names, titles = gather.fields(own.rules, "name"), gather.fields(own.columns, "title")
     if context.json then
         context:out_json("slate/rules/1", { path = path, rules = json.array(names), columns = json.array(titles) })
     else

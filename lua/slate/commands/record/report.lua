@@ -2,6 +2,7 @@
 --- slatectl report FILE...|SERVER... -o report.html: one page on the events at servers, from recordings or live.
 local clock = require "slate.base.clock"
 local examined = require "slate.cli.examined"
+local gather = require "slate.base.gather"
 local moments = require "slate.report.moments"
 local must = require("slate.base.failure").must
 local snapshot = require "slate.facts.snapshot"
@@ -182,10 +183,7 @@ end
 
 -- The kind of the sources: recordings or servers, not both.
 local function kind_of(sources)
-    local files = 0
-    for _, name in ipairs(sources) do
-        files = files + (is_file(name) and 1 or 0)
-    end
+    local files = gather.count(sources, is_file)
     if files > 0 and files < #sources then
         return nil, "a report is about recordings or about servers, not both"
     end
@@ -217,10 +215,7 @@ function M.run(context, parsed)
     else
         must(require("slate.base.files").save(parsed.output, page))
     end
-    local findings = 0
-    for _, story in ipairs(stories) do
-        findings = findings + #story.findings
-    end
+    local findings = gather.sum(stories, function(story) return #story.findings end)
     if context.json then
         context:out_json("slate/report/1", { file = parsed.output, servers = #stories, findings = findings,
             bytes = #page })

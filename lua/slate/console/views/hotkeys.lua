@@ -6,6 +6,7 @@ local cells = require "slate.console.cells"
 local detail = require "slate.console.detail"
 local figure = require "slate.console.figure"
 local filter = require "slate.console.overlay.filter"
+local gather = require "slate.base.gather"
 local hotkeys = require "slate.facts.hotkeys"
 local item_facts = require "slate.facts.item"
 local keys = require "slate.console.keys"
@@ -132,10 +133,7 @@ local function item_words(frame, at)
         return refusal:find("^EN") and "no item has this key now: its readers miss"
             or "the server does not know me: it needs memcached 1.6 or slated"
     end
-    local words = {}
-    for word in answers:text("item"):gmatch("%S+") do
-        words[#words + 1] = word
-    end
+    local words = gather.words(answers:text("item"))
     table.remove(words, 1)
     local item = item_facts.parse(words)
     return ("class %s, %s with header and key, %s, last used %s ago, cas %s; who asks: not told"):format(

@@ -1,0 +1,46 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Sums, counts, lists and maps of the entries of a list. Pure.
+local M = {}
+
+--- The sum of a number of the entries. of: the name of a field of all of them, or a function of an entry.
+function M.sum(list, of)
+    local sum, is_named = 0, type(of) == "string"
+    for _, one in ipairs(list) do
+        sum = sum + (is_named and one[of] or not is_named and of(one))
+    end
+    return sum
+end
+
+--- The number of entries for which a function is true.
+function M.count(list, is_one)
+    return M.sum(list, function(one) return is_one(one) and 1 or 0 end)
+end
+
+--- A field of each entry, as a list.
+function M.fields(list, name)
+    local values = {}
+    for i, one in ipairs(list) do
+        values[i] = one[name]
+    end
+    return values
+end
+
+--- The entries by a field, the last one of those with the same value.
+function M.map(list, name)
+    local map = {}
+    for _, one in ipairs(list) do
+        map[one[name]] = one
+    end
+    return map
+end
+
+--- The words of a text, or the other parts that match a pattern, as a list.
+function M.words(text, pattern)
+    local words = {}
+    for word in text:gmatch(pattern or "%S+") do
+        words[#words + 1] = word
+    end
+    return words
+end
+
+return M
