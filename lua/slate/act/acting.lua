@@ -161,41 +161,19 @@ function Acting:do_step(client, run, i)
     return text, words ~= nil
 end
 
--- The items that moves are known to have cost; nil if unknown.
-local function lost_by(entries)
-    local lost
-    for _, entry in ipairs(entries) do
-        lost = entry.items_lost and (lost or 0) + entry.items_lost or lost
-    end
-    return lost
-end
-
--- How a plan ended. is_whole: all steps are done; of others the last one failed, or leaving slatetop stopped the plan
--- after `done` steps. text: about the last step. Of moves the sum comes first.
-local function end_words(run, done, text, is_whole)
-    local count = #run.steps
-    local sum = shown.moves(run.steps) and shown.sum(run.steps, run.done, lost_by(run.done))
-    if is_whole then
-        return sum and ("all %d moves made: %s"):format(count, sum)
-            or ("all %d changes made; the last: %s"):format(count, text)
-    end
-    return ("%sstopped %s %d of %d: %s"):format(sum and sum .. "; " or "", done and "after change" or "at change",
-        done or run.at, count, text)
-end
-
 -- The body of the talk: does the steps; returns a sentence and whether all are done.
 function Acting:carry_out(client, run)
     local text, is_done
     for i = 1, #run.steps do
         if run.stops then
-            return end_words(run, i - 1, text), false
+            return shown.ended(run, text, i - 1), false
         end
         text, is_done = self:do_step(client, run, i)
         if not is_done then
-            return #run.steps == 1 and text or end_words(run, nil, text), false
+            return shown.ended(run, text, i - 1, true), false
         end
     end
-    return #run.steps == 1 and text or end_words(run, nil, text, true), true
+    return shown.ended(run, text, #run.steps), true
 end
 
 function Acting:end_change(run, is_complete)
@@ -233,7 +211,7 @@ function Acting:end_run()
     if #run.done > 0 then
         self.outcome = { title = shown.short(run.steps, run.done, run.title, text), began_s = run.began_s,
             ended_s = clock.steady_s(), id = run.done[#run.done].id, predicted = run.predicted,
-            items_lost = lost_by(run.done), is_reverted = run.kind == "trial", made = made }
+            items_lost = shown.lost_by(run.done), is_reverted = run.kind == "trial", made = made }
     end
     self.news, self.has_failed = text, not is_complete
     if #run.steps > 1 or run.kind == "trial" then

@@ -156,11 +156,34 @@ function M.done(step, entry, words)
     return recorded(step, entry)
 end
 
---- The sum of moves: "9 of 12 pages moved, 5461 items lost". list: their steps; entries: of the record, of those made;
--- items_lost: nil if unknown.
-function M.sum(list, entries, items_lost)
+--- The items that moves are known to have cost; nil if unknown. entries: of the record.
+function M.lost_by(entries)
+    local lost
+    for _, entry in ipairs(entries) do
+        lost = entry.items_lost and (lost or 0) + entry.items_lost or lost
+    end
+    return lost
+end
+
+-- The sum of moves: "9 of 12 pages moved, 5461 items lost". list: their steps; entries: of those made.
+local function summed(list, entries)
+    local lost = M.lost_by(entries)
     return ("%d of %s moved%s"):format(gather.sum(entries, "pages"), units.plural(gather.sum(list, "pages"), "page"),
-        items_lost and ", " .. units.plural(items_lost, "item") .. " lost" or "")
+        lost and ", " .. units.plural(lost, "item") .. " lost" or "")
+end
+
+--- How a plan ended, of which `count` steps are done; the next one failed, or (else) leaving slatetop stopped the plan.
+-- run: steps, and done, the entries of the record; text: about the last step. Of moves the sum comes first.
+function M.ended(run, text, count, has_failed)
+    local sum = M.moves(run.steps) and summed(run.steps, run.done)
+    if #run.steps == 1 then
+        return text
+    elseif count == #run.steps then
+        return sum and ("all %d moves made: %s"):format(count, sum)
+            or ("all %d changes made; the last: %s"):format(count, text)
+    end
+    return ("%sstopped %s change %d of %d: %s"):format(sum and sum .. "; " or "", has_failed and "at" or "after",
+        has_failed and count + 1 or count, #run.steps, text)
 end
 
 --- A change in few words, to stand before its figures. entries: its entries in the record; text: about its end.
