@@ -30,6 +30,18 @@ describe("the view of changes", function()
         assert.is_nil(text:find("  22  ", 1, true))
     end)
 
+    it("counts the changed classes that have no room", function()
+        local function more(...)
+            return drawn("memcached-1.6.18", function(_, classes)
+                for _, id in ipairs({ 4, 12, 22 }) do
+                    classes[id].number = classes[id].number - 5
+                end
+            end, ...)
+        end
+        shows(more(80, 8), "EVICTED  AGE    1 more ↓\n")
+        shows(more(60, 8), "SETS   1↓\n")
+    end)
+
     it("turns round for a moment before the mark", function()
         shows(drawn("memcached-1.6.18", function(mark)
             mark.general.cmd_get = mark.general.cmd_get + 50

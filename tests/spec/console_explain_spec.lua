@@ -172,7 +172,6 @@ describe("an explanation", function()
         for _, case in ipairs({ { "overview", 80, "class.page_share", "SHARE OF PAGES" },
             { "overview", 60, "class.page_share", "% PAGES" }, { "overview", 80, "hit_ratio", "hit %" },
             { "fleet", 80, "hit_ratio", "HIT%" }, { "fleet", 80, "gets", "GET/s" },
-
             { "tune", 80, "slab_automove", "automove mode" },
             { "overview", 160, "memory.items", "items of memory" }, { "classes", 250, "class.agex", "AGE/MED" } }) do
             local name, width, term, title = table.unpack(case)

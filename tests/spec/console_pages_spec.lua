@@ -190,6 +190,12 @@ describe("moving pages on the map", function()
 end)
 
 describe("the moves below the map", function()
+    it("have the whole reason of a move, beside charts too", function()
+        local text = drawn(slated(), nil, 160, 50)
+        shows(text, " page moved, lost ")
+        assert.is_nil(text:match("page moved, lost[^\n]*…"), text)
+    end)
+
     it("have the flows, with those that came back as a warning, automove's reason, and the newest first", function()
         local text = drawn(slated(), nil, 160, 50)
         shows(text, "moves, automove utility", "pages moved lately   6→4 9 (and back)  5→4 9 (and back)  4→5 8",

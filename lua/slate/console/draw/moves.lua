@@ -6,11 +6,14 @@ local figure = require "slate.console.figure"
 
 local M = {}
 
---- Draws a move of slate.facts.moves in a line.
-function M.draw_line(grid, y, width, move)
-    grid:text_fit(y, 0, width, cells.PLAIN, ("%s  %d→%d  %s page%s %s, lost %s  %s: %s"):format(
-        move.time_s > 0 and figure.clock(move.time_s) or "-", move.from, move.to, figure.count(move.pages),
-        move.pages == 1 and "" or "s", move.outcome, figure.count(move.lost), move.mode, move.reason))
+local WORDS_X <const> = 10 -- of a move, after its time
+
+--- Draws a move of slate.facts.moves, its time before its words. Returns the rows.
+function M.draw_move(grid, area, move)
+    grid:text(area.y, area.x, cells.PLAIN, move.time_s > 0 and figure.clock(move.time_s) or "-")
+    return grid:paragraph(cells.area(area.y, area.x + WORDS_X, area.height, area.width - WORDS_X), cells.PLAIN,
+        ("%d→%d  %s page%s %s, lost %s  %s: %s"):format(move.from, move.to, figure.count(move.pages),
+            move.pages == 1 and "" or "s", move.outcome, figure.count(move.lost), move.mode, move.reason))
 end
 
 -- The pages that moved between each two classes: { from, to, pages, goes_back (some came back) }, the most pages first.
@@ -60,8 +63,8 @@ function M.draw(frame, grid, area)
     if y < y_end and mode ~= "off" then -- the heading says "off"
         y = y + grid:paragraph(cells.area(y, 0, y_end - y, area.width), cells.PLAIN, "now: " .. (totals.why or ""))
     end
-    for i = #moves, math.max(#moves - (y_end - y) + 1, 1), -1 do
-        M.draw_line(grid, y + #moves - i, area.width, moves[i])
+    for i = #moves, 1, -1 do
+        y = y < y_end and y + M.draw_move(grid, cells.area(y, 0, y_end - y, area.width), moves[i]) or y
     end
 end
 

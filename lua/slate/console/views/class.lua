@@ -149,9 +149,9 @@ local function draw_moves(model, column, id, most)
     local shown = 0
     for i = #list, 1, -1 do
         local move = list[i]
-        local y = shown < most and (move.from == id or move.to == id) and column:next_line()
-        if y then
-            moves.draw_line(column.grid, y, column.width, move)
+        if shown < most and (move.from == id or move.to == id) and column.y < column.y_end then
+            column.y = column.y + moves.draw_move(column.grid,
+                cells.area(column.y, column.x, column.y_end - column.y, column.width), move)
             shown = shown + 1
         end
     end

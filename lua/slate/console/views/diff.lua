@@ -5,6 +5,7 @@ local automove_modes = require "slate.facts.automove"
 local cells = require "slate.console.cells"
 local figure = require "slate.console.figure"
 local keys = require "slate.console.keys"
+local narrow = require "slate.console.draw.narrow"
 local server = require "slate.console.server"
 local snapshot = require "slate.facts.snapshot"
 local units = require "slate.base.units"
@@ -166,13 +167,16 @@ end
 local function draw_classes(grid, area, a, b, at)
     local list, rows = changed_classes(a, b), math.max(area.height - 1, 0)
     grid:head(area.y, 0, area.width, "")
+    local last = 0 -- the end of the last head
     for _, column in ipairs(COLUMNS) do
         put(grid, area.y, area.width, column, cells.HEADER, column[1])
+        last = column[2] <= area.width and (column[1] == "AGE" and AGE_X + #"AGE" or column[2]) or last
     end
     if #list == 0 then
         grid:text(area.y + 1, 0, cells.DIM, "no class changed")
     end
     at.top = keys.top(at.top, at.top, rows, #list)
+    grid:text_right(area.y, area.width, cells.HEADER, narrow.more(at.top, rows, #list, area.width - last - 1))
     for i = at.top, math.min(at.top + rows - 1, #list) do
         for _, column in ipairs(COLUMNS) do
             put(grid, area.y + 1 + i - at.top, area.width, column, column[4] and column[4](list[i]) or cells.PLAIN,
