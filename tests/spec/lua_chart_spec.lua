@@ -200,6 +200,15 @@ describe("the chart", function()
         assert.truthy(sizes.figure(list).note:find("mean size", 1, true))
     end)
 
+    it("sizes says that they are not known where the server did not report them", function()
+        local function why(class)
+            return select(2, require("slate.chart.kinds.sizes").figure({ { time_s = 1, classes = { class } } }))
+        end
+        assert.matches("^the sizes of the items are not known", why({ id = 1, number = 5, used_chunks = 5 }))
+        assert.matches("^there are no items", why({ id = 1, used_chunks = 0 }))
+        assert.matches("^there are no items", why({ id = 1, number = 0, mem_requested = 0 }))
+    end)
+
     it("sizes goes by the sizes of the classes, not by their ids", function()
         local fitted = whole_recording(1, "fitted:1")
         local classes = fitted[1].classes

@@ -7,15 +7,16 @@ local M = {}
 
 local BINS_A_DOUBLING <const> = 4
 
--- Sizes from the items of each class, all of its mean size: a recording has no others.
+-- Sizes from the items of each class, all of its mean size: a recording has no others. And whether all are known.
 local function from_classes(last)
-    local sizes = {}
+    local sizes, are_known = {}, true
     for _, class in ipairs(last.classes) do
-        if (class.number or 0) > 0 and (class.mem_requested or 0) > 0 then
+        if (class.number or 0) > 0 and class.mem_requested then
             sizes[#sizes + 1] = { bytes = class.mem_requested // class.number, items = class.number }
         end
+        are_known = are_known and ((class.number or class.used_chunks or 0) == 0 or class.mem_requested ~= nil)
     end
-    return sizes
+    return sizes, are_known
 end
 
 local function limits_of(last)
@@ -91,10 +92,12 @@ end
 --- The figure, or nil and a message. histogram: of slate.facts.sizehist, or nil to use the mean size of each class.
 function M.figure(list, histogram)
     local last = list[#list]
-    local sizes, limits = histogram and histogram.sizes or from_classes(last), limits_of(last)
-    local least, most = reach_of(sizes)
+    local sizes, are_known = from_classes(last)
+    sizes = histogram and histogram.sizes or sizes
+    local limits, least, most = limits_of(last), reach_of(sizes)
     if most == 0 then
-        return nil, "there are no items, so there is nothing to draw"
+        return nil, (histogram or are_known) and "there are no items, so there is nothing to draw"
+            or "the sizes of the items are not known: the server did not report mem_requested"
     end
     local bars = bars_of(sizes, edges_of(limits, least, most, histogram and BINS_A_DOUBLING or 0))
     return {
