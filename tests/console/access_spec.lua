@@ -37,6 +37,16 @@ describe("slatetop and roles", function()
     assert.truthy(server:ask("stats slated\r\n"):find("role_refusals 0\r\n", 1, true), "nothing was tried")
   end)
 
+  it("says to a user without a login that the server wants one, and watches the other servers", function()
+    tui.canned(folder .. "/other.sock", require("replies").new("1.6.45").session)
+    screen = tui.open(folder, ("-d 0.2 %s %s/other.sock"):format(server.socket, folder), 120, 40)
+    screen:wait("down: the server refuses to answer")
+    screen:step(3000)
+    screen:go("1", "the server refuses to answer: it wants a login, -P FILE", "7", { "other.sock", " 1.6.45 " })
+    for view = 1, 9 do screen:go(tostring(view), ("[%d "):format(view)) end
+    screen:go("q", "status=0")
+  end)
+
   it("lets an admin with the right password change the server", function()
     write("wrong", "adam:b:admin\n")
     local output, code = tui.batch(folder, ("-b -P %s/wrong %s"):format(folder, server.socket))

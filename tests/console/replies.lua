@@ -169,6 +169,9 @@ local KINDS <const> = {
   end,
   stall = function(text, _, self) return self.refreshes > 2 and "" or text end,
   silence = function() return "" end,
+  login = function() return "CLIENT_ERROR unauthenticated\r\n" end,
+  busy = function() return "SERVER_ERROR busy\r\n" end,
+  starts = function(text, _, self) return self.refreshes > 4 and text or "SERVER_ERROR it is starting\r\n" end,
   escape = function(_, command)
     return command == "version" and "VERSION \27]0;owned\7\27[31m1.6.18\r\n"
       or "STAT version \27]0;owned\7\27[2J\r\nSTAT 1:chunk_size 96\r\nSTAT 1:total_pages 3\r\nEND\r\n"

@@ -90,7 +90,8 @@ describe("slatetop with other servers", function()
   end)
 
   -- test_client covers servers that send nothing, no end, or another protocol.
-  for _, kind in ipairs { "fragments", "missing", "words", "negative", "resets", "halves", "stall", "escape" } do
+  for _, kind in ipairs { "fragments", "missing", "words", "negative", "resets", "halves", "stall", "escape", "login",
+    "busy", "starts" } do
     it("outlives a server of the kind " .. kind, function()
       start("1.6.18", kind)
       open()

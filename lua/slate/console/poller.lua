@@ -92,9 +92,9 @@ local SENDERS <const> = {
     end,
 }
 
--- The first refresh shows which kind of server this is, so it has no inquiries.
+-- The first answer shows which kind of server this is, so nothing is inquired before.
 local function send_inquiries(poller, connection, now_s)
-    for _, row in ipairs(poller.refreshes > 0 and inquiries.LIST or {}) do
+    for _, row in ipairs(poller.has_answered and inquiries.LIST or {}) do
         local is_wanted = poller.wants.inquiries[row.name] or poller.wants.unhurried[row.name]
         if is_wanted and not inquiries.why_not(row.name, poller.model.now) then
             if SENDERS[row.name] then
@@ -111,15 +111,17 @@ local function groups_of(poller)
     local groups, refreshes = { "", "items", "slabs" }, poller.refreshes
     local settings_due = refreshes >= QUICK_REFRESHES and (refreshes - QUICK_REFRESHES) % SETTINGS_EVERY == 0
     settings_due = settings_due or poller.model.was_changed
-    if refreshes == 0 or settings_due or poller.wants.inquiries.settings then
+    if not poller.has_answered or settings_due or poller.wants.inquiries.settings then
         groups[#groups + 1] = "settings"
+    end
+    if not poller.has_answered then
+        groups[#groups + 1] = "slated"
+        return groups
     end
     if settings_due and poller.model.now.slated then
         groups[#groups + 1] = "audit"
     end
-    if refreshes == 0 then
-        groups[#groups + 1] = "slated"
-    elseif server.is_proxy(poller.model.now) then
+    if server.is_proxy(poller.model.now) then
         groups[#groups + 1] = "proxybe"
     end
     return groups
@@ -148,7 +150,7 @@ local function complete(poller, refresh)
     if poller.refusal then
         return
     end
-    local before = poller.refreshes > 1 and poller.model.now or {}
+    local before = poller.has_answered and poller.model.now or {}
     local about = { time_s = link.wall_s(), server = poller.server, slated = before.slated }
     local one = snapshot.build(refresh.texts, about)
     one.settings, one.role, one.store = one.settings or before.settings, one.role or before.role,
