@@ -278,7 +278,7 @@ describe("a model", function()
         near(10, one:mean("gets", 100))
     end)
 
-    it("judges its snapshots; a module that fails ends that, in words", function()
+    it("judges its snapshots; a module that fails says so, and the next snapshot is judged", function()
         local one, question = model.new("x"), require "slate.console.question"
         for i = 1, 4 do -- class 12, of one page, evicts 100 items a second
             take(one, 12 + 2 * i, "memcached-1.4.25", "second", function(now, classes)
@@ -299,6 +299,9 @@ describe("a model", function()
         assert.is_nil(one:row(12))
         assert.same({ { tone = "bad", text = "not judged: broken", short = "not judged" } }, question.findings(one))
         assert.is_nil(question.donor(one, 12))
+        take(one, 32, "memcached-1.4.25", "second")
+        assert.is_nil(one.failure)
+        assert.equal("unknown", one:row(12).state)
     end)
 
     it("judges anew when curves come: rows, the worst and the plan agree before anything is drawn", function()

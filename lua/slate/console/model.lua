@@ -242,12 +242,13 @@ end
 
 -- a snapshot ----------------------------------------------------------------------------------
 
--- Judges, by a function of the observer, and takes the rows. A module that fails ends all judging. True if it works.
+-- Judges, by a function of the observer, and takes the rows. After a module has failed, the next sample is judged by a
+-- new observer: the sample may have been at fault. True if it works.
 local function judge_by(model, how, ...)
     local ok, problem = pcall(how, model.observer, ...)
-    model.rows, model.worst = {}, nil
+    model.rows, model.worst, model.failure = {}, nil, not ok and tostring(problem) or nil
     if not ok then
-        model.failure, model.observer = tostring(problem), nil
+        model.observer = nil
     end
     for _, row in ipairs(ok and model.observer.rows or {}) do
         model.rows[row.id] = row
@@ -258,9 +259,6 @@ end
 
 -- Judges the snapshot.
 local function judge(model, wall_s, is_unplanned)
-    if model.failure then
-        return
-    end
     model.observer = model.observer or require("slate.judge.view").observer()
     model.observer.curves = model.answers:curves() or model.observer.curves -- else the plan would be made twice
     if not judge_by(model, model.observer.observe, model.now, is_unplanned) then

@@ -290,9 +290,7 @@ end
 
 -- What the doctor examines, and whether a server reports the statistics for that. about: of M.about.
 local EXAMINED <const> = {
-    { "hits", function(about)
-        return about.general.get_hits and (about.general.get_misses or about.general.cmd_get)
-    end },
+    { "hits", function(about) return about.general.get_hits and about.general.cmd_get end },
     { "evictions", function(about) return about.general.evictions end },
     { "which class starves", function(about)
         return not (about.rates and about.rates.is_known) or view.knows_starving(about.now, about.rates, about.rows)

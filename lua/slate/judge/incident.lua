@@ -34,12 +34,13 @@ function M.watch()
     return setmetatable({ list = {}, course = course.new(), begins_s = {} }, Incidents)
 end
 
--- The figures of a snapshot that are judged over time; nil where the server does not report them.
+-- The figures of a snapshot that are judged over time; nil where the server does not report them. Hits mean something
+-- only beside gets.
 local function sample_of(now)
     local general = now.general
     return {
         time_s = now.time_s, uptime_s = general.uptime, items = general.curr_items, gets = general.cmd_get,
-        hits = general.get_hits, flushes = general.cmd_flush, evictions = general.evictions,
+        hits = general.cmd_get and general.get_hits, flushes = general.cmd_flush, evictions = general.evictions,
         limit_bytes = general.limit_maxbytes, refused = snapshot.refused_connections(now),
         requests = general.cmd_get and general.cmd_set and general.cmd_get + general.cmd_set
             + (general.cmd_touch or 0) or nil,

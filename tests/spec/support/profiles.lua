@@ -139,6 +139,12 @@ add("mcrouter", "", {
         cmd_set 0.5; rusage_system 3.5; rusage_user 1.5; ps_rss 900000; fibers_allocated 12]]),
     other = "CLIENT_ERROR bad stats command",
 })
+add("a proxy that counts no gets", "evictions limited", {
+    version = "VERSION 1.8.2",
+    stats = told([[pid 7; uptime 90000+1; version 1.8.2; curr_connections 12; max_connections 1024; cmd_set 400000+100;
+        get_hits 800000+450; get_misses 100000+50; curr_items 70000; evictions 5000+20; limit_maxbytes 67108864]]),
+    other = "ERROR",
+})
 add("moxi", "classes pages limited", {
     version = "VERSION 1.8.1",
     stats = told([[pid 7; uptime 90000+1; time 1795303400+1; version 1.8.1; pointer_size 64; rusage_user 1.5;
