@@ -225,6 +225,21 @@ for _, kind in ipairs(server.both()) do
             assert.equal("100", settings().lru_crawler_sleep)
         end)
 
+        it("takes back only the pages of a move that others did not move on", function()
+            local five, twelve = fill.pages_of(ctl.client, 5), fill.fill(ctl.client, 12)
+            ctl.succeed("move 12 5 2 --wait")
+            local code, _, err = ctl.shell("SLATE_AUDIT=/dev/null slatectl move 5 12 --wait") -- who keeps no record
+            assert.equal(0, code, err)
+            assert.truthy(ctl.succeed("undo --dry-run"):find(
+                "move 1 page from class 5 to class 12; others moved 1 page on meanwhile\n", 1, true))
+            assert.truthy(ctl.succeed("undo"):find("; others moved 1 page on meanwhile\n", 1, true))
+            assert.same({ five, twelve }, { fill.pages_of(ctl.client, 5), fill.pages_of(ctl.client, 12) })
+            ctl.succeed("move 12 5 --wait")
+            assert.equal(0, (ctl.shell("SLATE_AUDIT=/dev/null slatectl move 5 12 --wait")))
+            ctl.refuses(1, "undo", "change 3 cannot be taken back: the pages of class 5 were moved on meanwhile; ")
+            assert.same({ five, twelve }, { fill.pages_of(ctl.client, 5), fill.pages_of(ctl.client, 12) })
+        end)
+
         it("takes no move back after a restart, which gives pages anew, and offers the change before it", function()
             ctl.succeed("set lru_crawler_sleep=150")
             ctl.succeed("move 12 5 --wait")

@@ -249,7 +249,7 @@ local function refusal(context, entry, words)
 end
 
 --- Checks that an entry can be taken back now. force: also over what others set since, and with pages that they moved
--- on. Returns the step, or nil, message, code.
+-- on. Returns the step, and words on what it leaves to others; or nil, message, code.
 function M.check_back(context, client, entry, force)
     local step, words, code = step_back(context, client, entry, force)
     if step == false then

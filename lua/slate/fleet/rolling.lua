@@ -201,7 +201,7 @@ function M.take_back(entries, context_of, force, dry_run)
         if at.client and dry_run then
             local step
             step, problem = steps.check_back(at.context, at.client, entry, force)
-            words = step and steps.words(step)
+            words = step and steps.words(step) .. problem
         elseif at.client then
             words, problem = steps.take_back(at.context, at.client, entry, { force = force })
         end

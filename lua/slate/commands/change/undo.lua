@@ -35,8 +35,8 @@ end
 local function dry_run(context, client, list, force)
     local lines = {}
     for i = #list, 1, -1 do
-        local step = must(steps.check_back(context, client, list[i], force))
-        lines[#lines + 1] = ("would undo change %d: %s\n"):format(list[i].id, steps.words(step))
+        local step, rest = must(steps.check_back(context, client, list[i], force))
+        lines[#lines + 1] = ("would undo change %d: %s%s\n"):format(list[i].id, steps.words(step), rest)
     end
     context:out(table.concat(lines), "nothing was sent\n")
     return 0
