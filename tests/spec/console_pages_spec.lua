@@ -93,6 +93,18 @@ describe("the map of pages", function()
         assert.equal("say", view.command(frame, new_ui(), "cell_mode").kind)
     end)
 
+    it("calls only a page without items empty", function()
+        local frame = slated()
+        frame.model.answers:take("pages", "STAT page:1 13 owned 3 708 5 -\r\nSTAT page:2 13 owned 0 708 5 -\r\nEND\r\n",
+            { at_s = 12, is_stats = true })
+        shows(drawn(frame, new_ui(13)), "2 pages: 1 empty, 1 more under 10 %")
+        frame = screens.frame(screens.model("memcached-1.6.18"))
+        frame.model:class(22).used_chunks = frame.model:class(22).used_chunks and 0
+        shows(drawn(frame, new_ui(22)), "1 page: 1 empty, 0 more under 10 %")
+        frame.model:class(4).total_pages, frame.model:class(4).used_chunks = 1, 3
+        shows(drawn(frame, new_ui(4)), "1 page: 0 empty, 1 more under 10 %")
+    end)
+
     it("is an estimate in the past", function()
         local frame = screens.frame(screens.model("slated-0.1"), { is_past = true })
         shows(drawn(frame), "ESTIMATED")

@@ -2,7 +2,7 @@
 --- The pages of a class, counted by how full and how old they are, for the page map.
 --
 -- A summary is { is_exact, pages, draining (pages that are being emptied; no count below has them), by_fill = { [per
--- cent of a page's chunks in use, rounded down] = pages }, used_by_fill = { [the same] = chunks in use in those pages
+-- cent of a page's chunks in use, as of fill_of] = pages }, used_by_fill = { [the same] = chunks in use in those pages
 -- }, by_age, by_use (lists of pages by M.AGES; exact ones only; by_use: if noted), youngest_s, oldest_s (nil: unknown)
 -- }.
 --
@@ -25,6 +25,11 @@ local function empty(is_exact)
         by_use = { 0, 0, 0, 0 } }
 end
 
+-- The per cent of a page's chunks in use, rounded down; but only a page without any is 0.
+local function fill_of(used, chunks)
+    return used > 0 and math.max(used * 100 // chunks, 1) or 0
+end
+
 local function add_fill(summary, fill, pages, used)
     summary.by_fill[fill] = (summary.by_fill[fill] or 0) + pages
     summary.used_by_fill[fill] = (summary.used_by_fill[fill] or 0) + used
@@ -45,7 +50,7 @@ local function add_page(summary, state, used, chunks, age_s, unused_s)
         summary.draining = summary.draining + 1
         return
     end
-    add_fill(summary, chunks > 0 and used * 100 // chunks or 0, 1, used)
+    add_fill(summary, fill_of(used, chunks), 1, used)
     add_age(summary.by_age, age_s)
     if unused_s then
         add_age(summary.by_use, unused_s)
@@ -133,7 +138,7 @@ local function estimate(class)
     add_fill(summary, 100, full, full * chunks)
     if full < pages then
         local rest = used - full * chunks
-        add_fill(summary, math.min(rest * 100 // chunks, 99), 1, rest)
+        add_fill(summary, math.min(fill_of(rest, chunks), 99), 1, rest)
         add_fill(summary, 0, pages - full - 1, 0)
     end
     return summary
