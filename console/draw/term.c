@@ -3,11 +3,13 @@
 #include "draw/term.h"
 
 #include "draw/dress.h"
+#include "draw/sequence.h"
 
 #include <curses.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -34,6 +36,7 @@ static struct {
     char *frame;
     size_t frame_bytes;
     struct pointer pointer;
+    struct sequence sequence;
     bool is_pasting;
     uint64_t pasted_ms; /* the time of the last pasted key */
     SCREEN *screen;
@@ -136,6 +139,7 @@ void term_set_mouse(bool is_on) {
     term.has_mouse = is_on;
     mousemask(is_on ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0, NULL);
     mouseinterval(0);
+    keyok(KEY_MOUSE, is_on); /* else ncurses takes the begin of a report, and leaves the rest */
 }
 
 /* ---- pasted text ---- */
@@ -425,58 +429,61 @@ static uint32_t term_from_curses(wint_t code) {
     return KEY_NONE + 0xffff; /* a key that slatetop does not know */
 }
 
-/* Reads a string of the terminal up to its end, BEL or ESC \. It may tell the background. */
-static void term_take_string(void) {
-    char text[40];
-    size_t bytes = 0;
-    wint_t code;
-    while (get_wch(&code) == OK && code != 7 && code != KEY_ESCAPE) {
-        if (bytes < sizeof text - 1) {
-            text[bytes++] = (char)code;
-        }
+/* As get_wch. */
+static int term_read(wint_t *code) {
+    int kind;
+    if (sequence_wants_byte(&term.sequence)) {
+        int byte = getch();
+        *code = (wint_t)byte;
+        kind = byte == ERR ? ERR : byte > UCHAR_MAX ? KEY_CODE_YES : OK;
+    } else {
+        kind = get_wch(code);
     }
-    text[bytes] = '\0';
-    if (code == KEY_ESCAPE) {
-        get_wch(&code); /* the backslash */
+    if (kind == KEY_CODE_YES) { /* a whole key, or mark: the rest of another does not come */
+        term.sequence.part = SEQUENCE_NONE;
     }
-    term_take_background(text);
+    return kind;
 }
 
-/* After an escape: reads the rest of a sequence that ncurses does not know, such as ESC [ 1 ~ under
- * a wrong TERM. False: the operator pressed Esc. */
-static bool term_skip_sequence(void) {
-    wint_t code;
-    int kind = get_wch(&code);
-    bool is_string = kind == OK && code != 0 && wcschr(L"]P^_X", (wchar_t)code) != NULL;
-    if (kind == KEY_CODE_YES) {
-        ungetch((int)code);
-        return false;
-    }
-    if (kind == OK && code != '[' && code != 'O' && !is_string) {
-        unget_wch((wchar_t)code);
-        return false;
-    }
-    if (kind != OK) {
-        return false;
-    }
-    timeout(ESCDELAY); /* the rest may be on its way */
-    if (is_string) {
-        term_take_string();
-    } else if (get_wch(&code) == OK && code == '[') {
-        get_wch(&code); /* the console of Linux sends ESC [ [ A for F1 */
-    } else {
-        while (code >= 0x20 && code < 0x40 && get_wch(&code) == OK) {
+static void term_mark_paste(bool begins) {
+    term.is_pasting = begins;
+    term.pasted_ms = term_now_ms();
+}
+
+/* True if a code belongs to a sequence, which may tell the background or mark pasted text. */
+static bool term_is_sequence(wint_t code) {
+    const char *text = term.sequence.text;
+    uint64_t now_ms = term_now_ms();
+    if (sequence_take(&term.sequence, code, now_ms)) {
+        if (term.sequence.part == SEQUENCE_NONE) {
+            term_take_background(text);
         }
+        if (strcmp(text, "200~") == 0 || strcmp(text, "201~") == 0) {
+            term_mark_paste(text[2] == '0');
+        }
+        return true;
     }
-    nodelay(stdscr, TRUE);
-    return true;
+    if (code != KEY_ESCAPE) {
+        return false;
+    }
+    int kind = get_wch(&code);
+    if (kind == OK && sequence_begin(&term.sequence, code, now_ms)) {
+        return true;
+    }
+    if (kind == ERR) {
+        sequence_escape(&term.sequence, now_ms);
+    } else if (kind == OK) {
+        unget_wch((wchar_t)code);
+    } else {
+        ungetch((int)code);
+    }
+    return false;
 }
 
 /* True if a key is a mark around pasted text, which it notes. */
 static bool term_is_paste_mark(wint_t code) {
     if (code == PASTE_BEGINS || code == PASTE_ENDS) {
-        term.is_pasting = code == PASTE_BEGINS;
-        term.pasted_ms = term_now_ms();
+        term_mark_paste(code == PASTE_BEGINS);
         return true;
     }
     return false;
@@ -490,8 +497,8 @@ uint32_t term_key(void) {
     wint_t code;
     int kind;
     do {
-        kind = get_wch(&code);
-    } while ((kind == OK && code == KEY_ESCAPE && term_skip_sequence()) ||
+        kind = term_read(&code);
+    } while ((kind == OK && term_is_sequence(code)) ||
              (kind == KEY_CODE_YES && term_is_paste_mark(code)));
     if (kind == ERR) {
         return KEY_NONE;

@@ -63,6 +63,32 @@ describe("slatetop in a terminal", function()
     assert.is_nil(text:find("PAUSED", 1, true) or text:find("does nothing", 1, true), text)
   end)
 
+  it("sends no change by what a terminal reports: clicks of an old mouse, a function key in parts", function()
+    for _, type in ipairs { "xterm", "xterm-256color", "vt100", "tmux-256color" } do
+      for _, mouse in ipairs { "yes", "no" } do
+        open(("--mouse %s %s"):format(mouse, server.address), nil, nil, "TERM=" .. type)
+        screen:wait("live 1s")
+        screen:press("t", "Enter")
+        screen:wait("capital S sends it")
+        for _, bytes in ipairs { "\27[M S*", "\27[M#S*", "\27[<0;51;10M", "\27[<0;51;10m", "\27O" } do
+          screen:tmux(("set-buffer '%s'"):format(bytes))
+          screen:tmux("paste-buffer")
+        end
+        local second = screen:text():match("%d%d:%d%d:%d%d *\n")
+        screen:wait_until(function(text) return text:match("%d%d:%d%d:%d%d *\n") ~= second end)
+        screen:press("S", "Escape")
+        local text = screen:wait_until(function(text) return not text:find("capital S", 1, true) and text end)
+        assert.is_nil(text:find("→", 1, true), type .. text)
+        screen:close()
+      end
+    end
+    screen = nil
+    local client = server:connect()
+    local settings = table.concat(assert(client:stats("settings")), "\n")
+    client:close()
+    assert.truthy(settings:find("slab_automove 0", 1, true), settings)
+  end)
+
   it("takes pasted text for text where a line is typed, and for no key", function()
     open(nil, nil, nil, "TERM=xterm-256color")
     screen:wait("live 1s")
