@@ -51,8 +51,8 @@ static struct termios saved_line;
 static char restore_text[128];
 static size_t restore_bytes;
 
-static const int fatal_signals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT};
-static const int loop_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH};
+static const int fatal_signals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
+static const int loop_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
 
 static void term_on_fatal(int number) {
     ssize_t written = write(term.tty_fd, restore_text, restore_bytes);

@@ -1,9 +1,9 @@
 /* The terminal: shows cells, returns keys, and is restored at every end of the program.
  *
  * The only file that knows ncurses. One terminal a process, one thread. After term_open a fatal
- * signal (SEGV, ABRT, BUS, FPE, ILL, QUIT) restores the screen and the line settings before the
- * process dies of it; SIGINT, SIGTERM, SIGHUP and SIGWINCH become readable on term_signal_fd(), so
- * that the loop polls for them as for keys. */
+ * signal (SEGV, ABRT, BUS, FPE, ILL) restores the screen and the line settings before the
+ * process dies of it; SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGWINCH become readable on
+ * term_signal_fd(), so that the loop polls for them as for keys. */
 #ifndef CONSOLE_DRAW_TERM_H
 #define CONSOLE_DRAW_TERM_H
 #include "draw/cells.h"
@@ -80,6 +80,6 @@ bool term_is_gone(void);
 /* Without a terminal: SIGINT and SIGTERM become signals of term_signal. False with errno. */
 bool term_catch_interrupts(void);
 int term_signal_fd(void);
-/* The next signal seen: SIGINT, SIGTERM, SIGHUP or SIGWINCH; 0 when none waits. */
+/* The next signal seen: SIGINT, SIGTERM, SIGHUP, SIGQUIT or SIGWINCH; 0 when none waits. */
 int term_signal(void);
 #endif

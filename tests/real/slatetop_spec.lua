@@ -202,14 +202,33 @@ describe("slatetop in a terminal", function()
   end)
 
   it("puts the terminal back when it is killed", function()
-    for _, case in ipairs { { "TERM", 130 }, { "HUP", 130 }, { "SEGV", 139 }, { "ABRT", 134 },
-      { "QUIT", 131 } } do
+    for _, case in ipairs { { "TERM", 130 }, { "HUP", 130 }, { "QUIT", 130 }, { "SEGV", 139 }, { "ABRT", 134 } } do
       open(folder .. "/nobody.sock")
       screen:wait("DOWN")
       tui.run(("kill -%s %s"):format(case[1], screen:console_pid()))
       screen:wait("status=" .. case[2])
       assert.is_true(screen:line_is_restored(), "after " .. case[1])
       assert.is_nil(screen:text():find("Overview", 1, true), "the screen of before is back")
+      screen:close()
+    end
+    screen = nil
+  end)
+
+  it("takes a trial back when a signal ends it", function()
+    for _, signal in ipairs { "TERM", "HUP", "QUIT" } do
+      open()
+      screen:wait("live 1s")
+      screen:press("t", "Enter")
+      screen:wait("slabs automove")
+      screen:press("Down", "5")
+      screen:wait("goes back after 5 min")
+      screen:press("S", "Escape")
+      screen:wait("TRIAL ")
+      tui.run(("kill -%s %s"):format(signal, screen:console_pid()))
+      screen:wait("status=130")
+      local said = tui.run("cat " .. folder .. "/errors")
+      assert.truthy(said:find("a trial is on and goes back now", 1, true), signal .. said)
+      assert.truthy(said:find("→ off", 1, true), signal .. said)
       screen:close()
     end
     screen = nil
