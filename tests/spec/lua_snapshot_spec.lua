@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
-local make = require("support.snapshots").make
+local snapshots = require "support.snapshots"
+local in_slatetop <const>, make <const> = snapshots.in_slatetop, snapshots.make
 local snapshot = require "slate.facts.snapshot"
 
 describe("snapshot", function()
@@ -42,6 +43,27 @@ describe("snapshot", function()
         assert.equal('{"schema":"slate/snapshot/1","time_s":10.25,', line:sub(1, 44))
         assert.same(one, snapshot.decode(line))
         assert.truthy(snapshot.encode(make(1, {})):find('"classes":[]', 1, true))
+    end)
+
+    it("of a recording has printable texts, as that of a live server has, whatever the recording holds", function()
+        local esc <const> = "\27[2J"
+        local one = make(10, { [1] = { chunk_size = 96, total_pages = 1 } }, { version = esc .. "a", libevent = esc },
+            { hash_algorithm = esc, slab_automove = esc })
+        one.version, one.slated, one.role, one.store, one.server = esc, esc, esc, esc, "/tmp/ü" .. esc
+        one.changes = { { number = 1, time_s = 9, who = esc, what = esc, was = esc, is = esc } }
+        local read = snapshot.decode(snapshot.encode(one))
+        local shown <const> = "?[2J"
+        assert.same({ shown, shown, shown, shown, "/tmp/ü" .. shown, shown .. "a", shown, shown, shown },
+            { read.version, read.slated, read.role, read.store, read.server, read.general.version,
+                read.general.libevent, read.settings.hash_algorithm, read.settings.slab_automove })
+        assert.same({ shown, shown, shown, shown },
+            { read.changes[1].who, read.changes[1].what, read.changes[1].was, read.changes[1].is })
+        local printed = in_slatetop({ one })
+        assert.is_nil(printed:find("[\0-\9\11-\31\127]"), printed)
+        assert.truthy(printed:find("/tmp/ü?[2J  slated ?[2J", 1, true), printed)
+        local _, problem = snapshot.decode('{"schema":"slate/snapshot/1","time_s":1,"general":{"\\u001b[2J":-1},'
+            .. '"classes":[]}')
+        assert.equal("?[2J in general is -1: no server reports that", problem)
     end)
 
     it("refuses lines that are something else, with the reason", function()

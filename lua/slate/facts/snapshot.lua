@@ -26,6 +26,7 @@
 local failure = require "slate.base.failure"
 local faults = require "slate.facts.faults"
 local gather = require "slate.base.gather"
+local request = require "slate.wire.request"
 local stats = require "slate.facts.stats"
 
 local M = {}
@@ -170,7 +171,7 @@ local function check_classes(classes)
         end
         local wrong = wrong_name(class, stats.class_figure)
         if wrong then
-            return nil, ("%s of class %d is %s: no server reports that"):format(wrong, class.id,
+            return nil, ("%s of class %d is %s: no server reports that"):format(printable(wrong), class.id,
                 printable(class[wrong]))
         end
         last_id = class.id
@@ -195,11 +196,18 @@ local function check_fields(value)
     for _, part in ipairs(PARTS) do
         local wrong = wrong_name(value[part[1]] or {}, part[2])
         if wrong then
-            return nil, ("%s in %s is %s: no server reports that"):format(wrong, part[1],
+            return nil, ("%s in %s is %s: no server reports that"):format(printable(wrong), part[1],
                 printable(value[part[1]][wrong]))
         end
     end
     return true
+end
+
+-- Makes texts printable, as those of a server's reply: a recording may hold anything.
+local function make_printable(figures)
+    for name, value in pairs(figures) do
+        figures[name] = type(value) == "string" and request.printable(value) or value
+    end
 end
 
 --- Reads one line of JSON. Returns the snapshot, or nil and a message.
@@ -224,6 +232,9 @@ function M.decode(line)
     end
     if not ok then
         return nil, message
+    end
+    for _, texts in ipairs({ value, value.general, value.settings or {}, table.unpack(value.changes or {}) }) do
+        make_printable(texts)
     end
     return value
 end
