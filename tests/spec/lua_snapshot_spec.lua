@@ -170,6 +170,18 @@ describe("rates", function()
         assert.near(1000, rates.general.cmd_get_per_s, 251)
     end)
 
+    it("show a restart only by a pid or an uptime that both report", function()
+        local function is_restart(pid, uptime, next_pid, next_uptime)
+            return snapshot.is_restart({ general = { pid = pid, uptime = uptime } },
+                { general = { pid = next_pid, uptime = next_uptime } })
+        end
+        assert.same({ true, true, true, true }, { is_restart(1, 50, 2, 51), is_restart(1, 50, 1, 3),
+            is_restart(1, nil, 2, nil), is_restart(nil, 50, nil, 3) })
+        assert.same({ false, false, false, false, false, false }, { is_restart(1, 50, 1, 50),
+            is_restart(1, 50, 1, nil), is_restart(1, nil, 1, 3), is_restart(1, 50, nil, 51), is_restart(nil, 50, 1, 51),
+            is_restart() })
+    end)
+
     it("have an error of time that JSON has not", function()
         assert.is_nil(snapshot.encode(sent(100, nil, 10, 11)):find("error", 1, true))
     end)

@@ -270,10 +270,10 @@ function M.started_s(general)
     return general.time and general.uptime and general.time - general.uptime
 end
 
---- True if the server was restarted between two snapshots.
+--- True if the server was restarted between two snapshots, by what both report.
 function M.is_restart(before, after)
     local a, b = before.general, after.general
-    return a.pid ~= b.pid or (a.uptime or 0) > (b.uptime or 0)
+    return a.pid and b.pid and a.pid ~= b.pid or a.uptime and b.uptime and a.uptime > b.uptime or false
 end
 
 --- True if the server was restarted, or its counters reset, between two snapshots.
