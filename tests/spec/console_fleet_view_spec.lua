@@ -85,9 +85,9 @@ describe("slatetop's Fleet", function()
         ["stalled: no answer for 9s"] = function(of) of.at_s = 3.4 end,
         ["measuring"] = function(of) of.before = nil end,
         ["restarted 3s ago"] = function(of)
-            of.now.time_s, of.cached = 100, {}
+            of.now.general.uptime, of.cached = 3, {}
             of.observer.incidents.lately = function(_, name)
-                return name == "restart" and { name = name, to_s = 97 } or nil
+                return name == "restart" and { name = name, to_s = of.now.time_s - 1 } or nil
             end
             for _, finding in ipairs(question.findings(of)) do
                 if finding.label == "restart" then

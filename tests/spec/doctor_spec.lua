@@ -200,6 +200,16 @@ describe("the last seconds of a server, against the time before", function()
         assert.is_nil(restarted(61):lately("restart"))
     end)
 
+    it("tell when a restart was by the server's uptime, not by when the server was reached again", function()
+        local one = view.observer()
+        for _, at in ipairs({ { 1000, 500, 1 }, { 1001, 501, 1 }, { 1030, 12, 2 }, { 1031, 13, 2 } }) do
+            one:observe(make(at[1], {}, { uptime = at[2], pid = at[3], curr_items = 70 }))
+        end
+        local finding = found("restart", doctor.findings(attention.known_of(one)))
+        assert.equal("the server restarted 13s ago and lost 70 items", finding.what)
+        assert.equal("restarted 13s ago", finding.short)
+    end)
+
     it("are those seen since, where a clock was set back", function()
         local one, said = view.observer(), {}
         for i = 0, 19 do -- class 6 evicts 1,500 unread items a second; the clock is set back by 100 s

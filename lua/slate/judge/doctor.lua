@@ -62,7 +62,9 @@ for name, term in pairs({ restart = "uptime", flush = false, stall = false, item
         local one = lately_happened(about, name)
         local is_own = one and is_by_own_sizes(about, one)
         if one then
-            add_incident(add, one, about.now.time_s - one.to_s,
+            -- A restart is seen when the server is reached again: its own clock knows when it was.
+            local ago_s = name == "restart" and about.general.uptime or about.now.time_s - one.to_s
+            add_incident(add, one, ago_s,
                 (is_own or one.moved_pages and not one.hits_is) and "note" or "warning", is_own
                 and "nothing: slated fits its chunk sizes to the items by itself (slab_geometry_auto); slatectl "
                 .. "geometry shows it", term)
