@@ -325,8 +325,7 @@ void client_step(struct client *client, uint64_t now_ms) {
         }
         if (client->state == CLIENT_UP && client->pending > 0 && !client->is_stream &&
             now_ms >= client->deadline_ms) {
-            client_go_down(client, now_ms, "%s has not answered for %d s", client->address.text,
-                           SILENCE_MS / 1000);
+            client_go_down(client, now_ms, "%s does not answer", client->address.text);
         }
         break;
     }

@@ -107,6 +107,14 @@ describe("slatetop with other servers", function()
     end)
   end
 
+  it("says once for how long a server has not answered", function()
+    start("1.6.18", "stall")
+    open()
+    local text = screen:wait("does not answer: press C")
+    assert.truthy(text:find("BAD   figures are %d+s old: %S+ does not answer"), text)
+    leave()
+  end)
+
   it("queries a proxy for its links to backends, and shows it as a proxy", function()
     start("1.6.45", "proxy")
     open()
