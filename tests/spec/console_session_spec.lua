@@ -86,4 +86,29 @@ describe("a session", function()
         end
         assert.near(1000, one.model:metric("gets"), 1)
     end)
+
+    it("has one event for all lines of a recording that cannot be read, at its begin", function()
+        local path = os.tmpname()
+        local whole = '{"schema":"slate/snapshot/1","time_s":%d,"general":{},"classes":[]}'
+        local function replay_of(...)
+            local file = assert(io.open(path, "w"))
+            file:write(table.concat({ ... }, "\n"), "\n")
+            file:close()
+            local replay = assert(session.replay(path, {}))
+            while replay:loaded_ratio() < 1 do replay:step(now_s) end
+            return replay
+        end
+        local first, second, third <const> = whole:format(5000), whole:format(5001), whole:format(5002)
+        for _, case in ipairs({ { 0, {}, first, second },
+            { 1, { { 5000, "recording: line 3 is not a snapshot: not a JSON object" } }, first, second, "7", third },
+            { 3, { { 5000, "recording: 3 lines are skipped; the first: line 2 is not a snapshot: not a JSON object" } },
+                first, "7", second, "8", third, "9" },
+            { 2, { { 5000, "recording: 2 lines are skipped; the first: line 1 is not a snapshot: not a JSON object" } },
+                "7", "8", first } }) do
+            local replay, events = replay_of(table.unpack(case, 3)), {}
+            for i, event in ipairs(replay.model.events) do events[i] = { event.wall_s, event.text } end
+            assert.same({ case[1], case[2] }, { replay.bad_lines, events })
+        end
+        os.remove(path)
+    end)
 end)

@@ -52,32 +52,6 @@ function M.new(server, about)
     return session
 end
 
---- Replays a recording, which is loaded a piece a step. nil and a sentence when it cannot be read. about: rules.
-function M.replay(path, about)
-    local reader, why = recording.open(path)
-    if not reader then
-        return nil, why
-    end
-    local bad_lines, problem = 0, "it is empty"
-    local first, wrong = reader:next()
-    while first == false do
-        bad_lines, problem = bad_lines + 1, bad_lines == 0 and wrong or problem
-        first, wrong = reader:next()
-    end
-    if not first then
-        reader:close()
-        return nil, reader.chain:why_none(path, problem)
-    end
-    local address = printable(first.server or "") -- a recording may hold anything
-    local session = setmetatable({ address = address, is_replay = true, reader = reader,
-        alarms = alarms.new(), bad_lines = bad_lines, tape = tape.new(REPLAY_TAPE_SAMPLES, REPLAY_TAPE_BYTES),
-        -- the screen shows moments, by their own models
-        model = model.new(address, { samples = 1, rules = about.rules }) }, Session)
-    session.model:set_link("up", "", first.time_s)
-    session:load_sample(first)
-    return session
-end
-
 -- the link ----------------------------------------------------------------------------------------
 
 -- The state of the link: it is up when the server has answered. During further tries, and until the server has
@@ -160,6 +134,19 @@ function Session:load_sample(one)
     self.tape:add(one, about)
 end
 
+-- Counts lines that cannot be read. All are one event, at the time of the first sample, so that every moment has it.
+-- problem: of the first.
+local function note_bad_lines(session, count, problem)
+    local events = session.model.events
+    session.bad_lines = session.bad_lines + count
+    if not session.bad_event then
+        session.model:note("alarm", session.tape:wall_s(session.tape.first), "")
+        session.bad_event, session.bad_problem = events[#events], problem
+    end
+    session.bad_event.text = ("recording: %s%s"):format(session.bad_lines > 1
+        and ("%d lines are skipped; the first: "):format(session.bad_lines) or "", session.bad_problem)
+end
+
 local function load_some(session)
     local until_s = link.now_s() + LOAD_S
     repeat
@@ -167,14 +154,42 @@ local function load_some(session)
         if one then
             session:load_sample(one)
         elseif one == false then
-            session.bad_lines = session.bad_lines + 1
-            session.model:note("alarm", 0, "recording: " .. problem)
+            note_bad_lines(session, 1, problem)
         else
             session.reader:close()
             session.reader = nil
         end
     until not session.reader or link.now_s() >= until_s
     session.has_news = true
+end
+
+--- Replays a recording, which is loaded a piece a step. nil and a sentence when it cannot be read. about: rules.
+function M.replay(path, about)
+    local reader, why = recording.open(path)
+    if not reader then
+        return nil, why
+    end
+    local bad_lines, problem = 0, "it is empty"
+    local first, wrong = reader:next()
+    while first == false do
+        bad_lines, problem = bad_lines + 1, bad_lines == 0 and wrong or problem
+        first, wrong = reader:next()
+    end
+    if not first then
+        reader:close()
+        return nil, reader.chain:why_none(path, problem)
+    end
+    local address = printable(first.server or "") -- a recording may hold anything
+    local session = setmetatable({ address = address, is_replay = true, reader = reader,
+        alarms = alarms.new(), bad_lines = 0, tape = tape.new(REPLAY_TAPE_SAMPLES, REPLAY_TAPE_BYTES),
+        -- the screen shows moments, by their own models
+        model = model.new(address, { samples = 1, rules = about.rules }) }, Session)
+    session.model:set_link("up", "", first.time_s)
+    session:load_sample(first)
+    if bad_lines > 0 then
+        note_bad_lines(session, bad_lines, problem)
+    end
+    return session
 end
 
 --- The share of the recording that is loaded.
