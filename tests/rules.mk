@@ -38,9 +38,9 @@ $B/unit/load/%: tests/unit/load/%.c $(LOAD_O) $(TRACE_O)
 $B/world/slated.so: $B/daemon/main.o $(DAEMON_O)
 	$Qmkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -fno-lto -shared -Wl,-Bsymbolic,--strip-debug -o $@ $^ \
 	    $(filter-out $(JEMALLOC_O),$(DAEMON_LIBS))
-WORLD_C := $(wildcard tests/world/*.c) console/draw/cells.c console/bridge/lua_cells.c \
+WORLD_C := $(wildcard tests/world/*.c) console/draw/cells.c console/draw/glyph.c console/bridge/lua_cells.c \
     console/bridge/lua_files.c console/link/poll_clock.c
-$B/world/lua: $(WORLD_C) $(wildcard tests/world/*.h console/draw/cells.h console/bridge/*.h console/link/poll_clock.h) $(JEMALLOC_O) | $B/world/slated.so
+$B/world/lua: $(WORLD_C) $(wildcard tests/world/*.h console/draw/cells.h console/draw/glyph.h console/bridge/*.h console/link/poll_clock.h) $(JEMALLOC_O) | $B/world/slated.so
 	$(SUITE_CC_ALL) $(LUA_FLAGS) -Iconsole -rdynamic $(filter %.c %.o,$^) $(LUA_LIBS) -lm -ldl
 $B/world/slatetop: tests/console/terminal.c tests/unit/console/cells_row.h $B/console/main.o $(CONSOLE_O)
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS_ALONE) $(CFLAGS) $(QUICK) -Iconsole $(LDFLAGS) $(QUICK_LINK) -o $@ $< \

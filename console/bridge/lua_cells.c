@@ -151,6 +151,14 @@ static int cells_call_text_fit(lua_State *L) {
     return 0;
 }
 
+/* grid:escaped(text) -> the text with %XX in place of what the grid does not show */
+static int cells_call_escaped(lua_State *L) {
+    char out[2048];
+    cells_escape(lua_cells_check(L, 1), luaL_checkstring(L, 2), out, sizeof out);
+    lua_pushstring(L, out);
+    return 1;
+}
+
 /* grid:text_right(y, x_end, style, text) */
 static int cells_call_text_right(lua_State *L) {
     cells_text_right(lua_cells_check(L, 1), cells_check_int(L, 2), cells_check_int(L, 3),
@@ -251,7 +259,8 @@ static int cells_call_row(lua_State *L) {
     luaL_Buffer text;
     luaL_buffinit(L, &text);
     for (int x = 0; x < cells->width; x++) {
-        lua_pushfstring(L, "%U", (unsigned long)cells->grid[y * cells->width + x].glyph);
+        uint32_t glyph = cells->grid[y * cells->width + x].glyph;
+        lua_pushfstring(L, glyph == CELL_REST ? "" : "%U", (unsigned long)glyph);
         luaL_addvalue(&text);
     }
     luaL_pushresult(&text);
@@ -294,6 +303,7 @@ static const luaL_Reg methods[] = {
     {"fill", cells_call_fill},
     {"text", cells_call_text},
     {"text_fit", cells_call_text_fit},
+    {"escaped", cells_call_escaped},
     {"text_right", cells_call_text_right},
     {"paragraph", cells_call_paragraph},
     {"rule", cells_call_rule},

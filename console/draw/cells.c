@@ -1,5 +1,7 @@
 #include "draw/cells.h"
 
+#include "draw/glyph.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,45 +40,40 @@ static uint32_t cells_to_ascii(uint32_t glyph) {
     return '?';
 }
 
-/* Next glyph of UTF-8 text; '?' for a broken sequence, of which one byte is taken. */
-static uint32_t cells_next_glyph(const char **text) {
-    const unsigned char *at = (const unsigned char *)*text;
-    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
-    unsigned tail = at[0] >= 0xf0 ? 3 : at[0] >= 0xe0 ? 2 : at[0] >= 0xc0 ? 1 : 0;
-    uint32_t glyph = tail == 0 ? at[0] : at[0] & (0x3fu >> tail);
-    if (tail == 0 && at[0] >= 0x80) {
-        *text += 1;
-        return '?';
+/* Sets a cell; of a wide glyph that it had a half of, the other half becomes blank. */
+static void cells_set(struct cells *cells, int y, int x, uint32_t glyph, uint8_t style) {
+    struct cell *cell = &cells->grid[y * cells->width + x];
+    if (cell->glyph == CELL_REST && x > 0) {
+        cell[-1].glyph = ' ';
     }
-    for (unsigned i = 1; i <= tail; i++) {
-        if ((at[i] & 0xc0) != 0x80) {
-            *text += 1;
-            return '?';
-        }
-        glyph = glyph << 6 | (at[i] & 0x3f);
+    if (x + 1 < cells->width && cell[1].glyph == CELL_REST) {
+        cell[1].glyph = ' ';
     }
-    *text += tail + 1;
-    return glyph >= least[tail] ? glyph : '?';
+    *cell = (struct cell){glyph, style};
 }
 
-/* True for glyphs of one column in every terminal: Latin, Greek, Cyrillic, arrows and blocks. Other
- * glyphs are not worth a broken layout. */
-static bool cells_is_narrow(uint32_t glyph) {
-    return (glyph >= 0x20 && glyph < 0x7f) || (glyph >= 0xa1 && glyph < 0x300 && glyph != 0xad) ||
-           (glyph >= 0x370 && glyph < 0x483) || (glyph >= 0x2010 && glyph < 0x2028) ||
-           (glyph >= 0x2190 && glyph < 0x2300) || (glyph >= 0x2500 && glyph < 0x2600);
-}
-
-static void cells_put_glyph(struct cells *cells, int y, int x, uint32_t glyph, uint8_t style) {
-    if (y < 0 || x < 0 || y >= cells->height || x >= cells->width) {
-        cells->clipped += x >= cells->width && glyph != ' ';
-        return;
-    }
-    if (!cells_is_narrow(glyph)) {
+/* Returns the columns of the glyph. */
+static int cells_put_glyph(struct cells *cells, int y, int x, uint32_t glyph, uint8_t style) {
+    int width = glyph_width(glyph);
+    if (width == 0) {
         glyph = '?';
+        width = 1;
     }
-    cells->grid[y * cells->width + x] =
-        (struct cell){cells->ascii ? cells_to_ascii(glyph) : glyph, style};
+    if (y < 0 || x < 0 || y >= cells->height || x + width > cells->width) {
+        cells->clipped += x + width > cells->width && glyph != ' ';
+        return width;
+    }
+    cells_set(cells, y, x, cells->ascii ? cells_to_ascii(glyph) : glyph, style);
+    if (width == 2) {
+        cells_set(cells, y, x + 1, cells->ascii ? '?' : CELL_REST, style);
+    }
+    return width;
+}
+
+/* The columns of a glyph as it is drawn. */
+static int cells_width_of_glyph(uint32_t glyph) {
+    int width = glyph_width(glyph);
+    return width > 0 ? width : 1;
 }
 
 static int cell_clamp(int value, int low, int high) {
@@ -126,7 +123,7 @@ void cells_fill(struct cells *cells, struct rect area, uint32_t glyph, uint8_t s
 
 int cells_text(struct cells *cells, int y, int x, uint8_t style, const char *text) {
     while (*text != '\0') {
-        cells_put_glyph(cells, y, x++, cells_next_glyph(&text), style);
+        x += cells_put_glyph(cells, y, x, glyph_next(&text), style);
     }
     return x;
 }
@@ -144,10 +141,10 @@ static bool cells_is_digit(uint32_t glyph) {
     return glyph >= '0' && glyph <= '9';
 }
 
-/* The number of glyphs that stay when a text is cut so that an ellipsis fits into width. A cut
- * drops complete numbers: half a number is a wrong number. */
-static int cells_cut_of(const uint32_t *glyphs, int n, int width) {
-    int cut = width - 1, begin = cut;
+/* The number of glyphs that stay of a text that is cut after so many. A cut drops complete numbers:
+ * half a number is a wrong number. */
+static int cells_cut_of(const uint32_t *glyphs, int n, int cut) {
+    int begin = cut;
     while (begin > 0 && glyphs[begin - 1] != ' ') {
         begin--;
     }
@@ -161,19 +158,21 @@ static int cells_cut_of(const uint32_t *glyphs, int n, int width) {
 
 void cells_text_fit(struct cells *cells, int y, int x, int width, uint8_t style, const char *text) {
     uint32_t glyphs[1024];
-    int n = 0;
+    int n = 0, columns = 0, cut = 0; /* cut: glyphs beside which there is room for an ellipsis */
     while (*text != '\0' && n < (int)(sizeof glyphs / sizeof *glyphs)) {
-        glyphs[n++] = cells_next_glyph(&text);
+        glyphs[n] = glyph_next(&text);
+        columns += cells_width_of_glyph(glyphs[n++]);
+        cut = columns < width ? n : cut;
     }
     if (width <= 0) {
         return;
     }
-    int cut = n <= width ? n : cells_cut_of(glyphs, n, width);
+    cut = columns <= width ? n : cells_cut_of(glyphs, n, cut);
     for (int i = 0; i < cut; i++) {
-        cells_put_glyph(cells, y, x + i, glyphs[i], style);
+        x += cells_put_glyph(cells, y, x, glyphs[i], style);
     }
-    if (n > width) {
-        cells_put_glyph(cells, y, x + cut, 0x2026, style);
+    if (columns > width) {
+        cells_put_glyph(cells, y, x, 0x2026, style);
     }
 }
 
@@ -181,8 +180,12 @@ void cells_text_fit(struct cells *cells, int y, int x, int width, uint8_t style,
  * comma there, else as many glyphs as fit. */
 static size_t cells_part_bytes(const char *word, int width) {
     const char *at = word, *comma = word;
-    for (int i = 0; *at != '\0' && (i == 0 || i < width); i++) {
-        cells_next_glyph(&at);
+    for (const char *next = word; *next != '\0';) {
+        width -= cells_width_of_glyph(glyph_next(&next));
+        if (width < 0 && at > word) {
+            break;
+        }
+        at = next;
         comma = at[-1] == ',' ? at : comma;
     }
     return (size_t)((comma > word ? comma : at) - word);
@@ -376,8 +379,22 @@ void cells_select(struct cells *cells, int y, int x, int width) {
 int cells_width_of(const char *text) {
     int width = 0;
     while (*text != '\0') {
-        cells_next_glyph(&text);
-        width++;
+        width += cells_width_of_glyph(glyph_next(&text));
     }
     return width;
+}
+
+void cells_escape(const struct cells *cells, const char *text, char *out, size_t out_bytes) {
+    size_t used = 0;
+    while (*text != '\0' && used + 12 < out_bytes) { /* four bytes as %XX each */
+        const char *from = text;
+        uint32_t glyph = glyph_next(&text);
+        bool is_plain = (unsigned char)*from < 0x80;
+        bool is_shown = glyph_width(glyph) > 0 && (is_plain || (glyph != '?' && !cells->ascii));
+        for (; from < text; from++) {
+            used += (size_t)snprintf(out + used, out_bytes - used, is_shown ? "%c" : "%%%02X",
+                                     (unsigned char)*from);
+        }
+    }
+    out[used] = '\0';
 }

@@ -1,10 +1,10 @@
 /* A grid of character cells: views draw on it, the terminal shows it, tests read it.
  *
  * Coordinates are row y and column x from 0. Everything outside the grid is clipped, so a view
- * needs no size checks to be safe. A cell holds one glyph of one column; bytes that are not UTF-8,
- * control characters and wide glyphs become '?', so no text of a server reaches the terminal as a
- * control sequence. In an ASCII grid the drawing glyphs turn into ASCII. A grid belongs to one
- * thread. */
+ * needs no size checks to be safe. A cell holds one glyph; a wide one has the next cell, too. Bytes
+ * that are not UTF-8, control characters and glyphs without a known width become '?', so no text of
+ * a server reaches the terminal as a control sequence. In an ASCII grid the drawing glyphs turn
+ * into ASCII. A grid belongs to one thread. */
 #ifndef CONSOLE_DRAW_CELLS_H
 #define CONSOLE_DRAW_CELLS_H
 #include <stdbool.h>
@@ -32,6 +32,8 @@ enum { THEME_COUNT = 5 };
 extern const char *const cells_themes[THEME_COUNT];
 
 enum { CELL_SELECTED = 0x80 }; /* or'ed into the style of a cell: the row under the cursor */
+
+enum { CELL_REST = 0 }; /* the glyph of the second cell of a wide glyph */
 
 struct cell {
     uint32_t glyph;
@@ -130,4 +132,7 @@ void cells_select(struct cells *cells, int y, int x, int width);
 
 /* Columns that UTF-8 text takes in a grid. */
 int cells_width_of(const char *text);
+/* Writes a text with %XX in place of what the grid does not show: texts that differ look so. A text
+ * that does not fit is cut. */
+void cells_escape(const struct cells *cells, const char *text, char *out, size_t out_bytes);
 #endif

@@ -311,9 +311,10 @@ void term_copy(const char *text) {
     fflush(stdout);
 }
 
-/* Converts a cell for ncurses. */
-static void term_to_curses(const struct cell *cell, cchar_t *out) {
-    wchar_t glyph[2] = {(wchar_t)cell->glyph, L'\0'};
+/* Converts a cell for ncurses. The system's library knows of some glyphs another width. */
+static void term_to_curses(const struct cell *cell, bool is_wide, cchar_t *out) {
+    bool is_shown = cell->glyph < 0x80 || wcwidth((wchar_t)cell->glyph) == (is_wide ? 2 : 1);
+    wchar_t glyph[2] = {is_shown ? (wchar_t)cell->glyph : L'?', L'\0'};
     unsigned style = cell->style & ~(unsigned)CELL_SELECTED;
     attr_t attributes =
         term.attributes[style] | (cell->style & CELL_SELECTED ? A_REVERSE : A_NORMAL);
@@ -354,10 +355,15 @@ static void term_release_output(void) {
 void term_show(const struct cells *cells) {
     cchar_t row[1000];
     for (int y = 0; y < cells->height; y++) {
+        const struct cell *cell = &cells->grid[y * cells->width];
+        int count = 0;
         for (int x = 0; x < cells->width; x++) {
-            term_to_curses(&cells->grid[y * cells->width + x], &row[x]);
+            if (cell[x].glyph != CELL_REST) {
+                bool is_wide = x + 1 < cells->width && cell[x + 1].glyph == CELL_REST;
+                term_to_curses(&cell[x], is_wide, &row[count++]);
+            }
         }
-        mvadd_wchnstr(y, 0, row, cells->width);
+        mvadd_wchnstr(y, 0, row, count);
     }
     bool is_caught = term.frame_fd >= 0 && dup2(term.frame_fd, STDOUT_FILENO) >= 0;
     refresh();

@@ -46,6 +46,15 @@ describe("the view of hot keys", function()
         end)
     end
 
+    it("shows names as typed where the terminal has their letters, and others so that they differ", function()
+        local text = drawn(answered("requests 1000; 1:key корзина:1; 1:requests 300; 1:error 0; "
+            .. "2:key 買い物:😀; 2:requests 200; 2:error 0; 3:key สาม; 3:requests 100; 3:error 0; "
+            .. "4:key สาย; 4:requests 90; 4:error 0;"))
+        shows(text, "  1 корзина:1 ", "  2 買い物:😀 ", "  3 %E0%B8%AA%E0%B8%B2%E0%B8%A1 ",
+            "  4 %E0%B8%AA%E0%B8%B2%E0%B8%A2 ")
+        assert.equal(text:match("корзина:1( +)"), text:match("買い物:😀( +)"), "both have nine columns")
+    end)
+
     it("has the requests on a narrow screen, and a bar on a wide one", function()
         local frame = answered("requests 1000; seconds 10.0; 1:key user:1; 1:requests 300; 1:error 100; 1:doubt 50;")
         local grid = screens.grid("views.hotkeys", frame, 40, 10)

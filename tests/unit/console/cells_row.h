@@ -8,7 +8,14 @@ __attribute__((unused)) static const char *cells_row(const struct cells *cells, 
     size_t used = 0, kept = 0;
     for (int x = 0; y < cells->height && x < cells->width && used + 4 <= out_bytes; x++) {
         uint32_t glyph = cells->grid[y * cells->width + x].glyph;
-        if (glyph >= 0x800) {
+        if (glyph == CELL_REST) {
+            continue;
+        }
+        if (glyph >= 0x10000) {
+            out[used++] = (char)(0xf0 | glyph >> 18);
+            out[used++] = (char)(0x80 | (glyph >> 12 & 0x3f));
+            out[used++] = (char)(0x80 | (glyph >> 6 & 0x3f));
+        } else if (glyph >= 0x800) {
             out[used++] = (char)(0xe0 | glyph >> 12);
             out[used++] = (char)(0x80 | (glyph >> 6 & 0x3f));
         } else if (glyph >= 0x80) {

@@ -32,6 +32,42 @@ TEST(test_nothing_a_server_says_reaches_the_terminal_raw) {
     cells_destroy(&cells);
 }
 
+TEST(test_a_wide_glyph_has_two_cells_and_is_never_cut) {
+    struct cells *cells = cells_create(8, 4, false);
+    is(cells_width_of("日本a語😀"), 9, "columns of a text");
+    is(cells_text(cells, 0, 0, STYLE_PLAIN, "日本a"), 5, "the column after a text");
+    cells_text_fit(cells, 1, 0, 6, STYLE_PLAIN, "日本語日");
+    cells_text_fit(cells, 2, 1, 6, STYLE_PLAIN, "日本語");
+    cells_text(cells, 3, 5, STYLE_PLAIN, "日本");
+    is_str(cells_row(cells, 0, row, sizeof row), "日本a", "glyph by glyph");
+    is_str(cells_row(cells, 1, row, sizeof row), "日本…", "a text that does not fit");
+    is_str(cells_row(cells, 2, row, sizeof row), " 日本語", "a text that just fits");
+    is_str(cells_row(cells, 3, row, sizeof row), "     日", "at the right edge");
+    cells_text(cells, 0, 1, STYLE_PLAIN, "x");
+    cells_text(cells, 1, 2, STYLE_PLAIN, "x");
+    cells_text(cells, 2, 2, STYLE_PLAIN, "語");
+    is_str(cells_row(cells, 0, row, sizeof row), " x本a", "over its second half");
+    is_str(cells_row(cells, 1, row, sizeof row), "日x …", "over its first half");
+    is_str(cells_row(cells, 2, row, sizeof row), "  語 語", "over halves of two");
+    cells_destroy(&cells);
+    is(cells_paragraph(NULL, (struct rect){0, 0, 9, 4}, 0, STYLE_PLAIN, "日本語 a"), 2, "a paragraph");
+}
+
+TEST(test_texts_that_differ_look_so) {
+    struct cells *cells = cells_create(8, 1, false), *ascii = cells_create(8, 1, true);
+    char out[64];
+    cells_escape(cells, "a?ключ日é\xff", out, sizeof out);
+    is_str(out, "a?ключ日é%FF", "what the grid shows stays");
+    cells_escape(cells, "e\xcc\x81 สא\033", out, sizeof out);
+    is_str(out, "e%CC%81 %E0%B8%AA%D7%90%1B", "what joins its neighbours, runs leftwards or controls");
+    cells_escape(ascii, "aé", out, sizeof out);
+    is_str(out, "a%C3%A9", "all but ASCII in an ASCII grid");
+    cells_escape(cells, "日本語日本語日本語日本語日本語", out, 30);
+    ok(strlen(out) < 30 && strlen(out) % 3 == 0, "a long text is cut between glyphs");
+    cells_destroy(&cells);
+    cells_destroy(&ascii);
+}
+
 TEST(test_an_ascii_grid_holds_only_ascii) {
     struct cells *cells = cells_create(60, 2, true);
     float values[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};

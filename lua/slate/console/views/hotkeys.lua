@@ -101,7 +101,7 @@ local function draw_key(grid, y, layout, hot, key, number)
     local requests, bytes = share_of(hot, key, "requests"), share_of(hot, key, "bytes")
     local texts = { figure.count(requests.per_s), bounds_text(requests), figure.bytes(bytes.per_s), bounds_text(bytes) }
     grid:text(y, 0, cells.DIM, ("%3d"):format(number))
-    grid:text_fit(y, NUMBER_WIDTH, layout.x - NUMBER_WIDTH, cells.PLAIN, hotkeys.shown_key(key.key))
+    grid:text_fit(y, NUMBER_WIDTH, layout.x - NUMBER_WIDTH, cells.PLAIN, grid:escaped(hotkeys.shown_key(key.key)))
     for i, column in ipairs(COLUMNS) do
         put(grid, y, layout, column, column.style, texts[i])
     end
@@ -143,11 +143,9 @@ local function item_words(frame, at)
 end
 
 -- The whole name of the key under the cursor, or the opened key and its item.
-local function key_words(frame, at)
-    if at.opened then
-        return hotkeys.shown_key(at.opened) .. ": " .. item_words(frame, at)
-    end
-    return "key: " .. hotkeys.shown_key(at.shown[at.cursor].key)
+local function key_words(frame, grid, at)
+    local name = grid:escaped(hotkeys.shown_key(at.opened or at.shown[at.cursor].key))
+    return at.opened and name .. ": " .. item_words(frame, at) or "key: " .. name
 end
 
 -- What the first keys have together.
@@ -218,7 +216,7 @@ function M.draw(frame, ui, grid, area)
         return
     end
     at.cursor = keys.step(at.cursor, 0, count)
-    local first, words = first_words(hot), key_words(frame, at)
+    local first, words = first_words(hot), key_words(frame, grid, at)
     local first_rows = at.opened and 0 or cells.rows_of(first, area.width)
     local most = at.opened and area.height - LIST_LEAST or area.height // 2
     local notes = area.height >= NOTES_FROM_HEIGHT
