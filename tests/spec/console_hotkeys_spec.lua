@@ -96,7 +96,8 @@ describe("the view of hot keys", function()
         assert.same({ "aü", true }, { wants.item_key, wants.inquiries.item })
         shows(drawn(frame, ui), "waiting for the server")
         for _, case in ipairs({ { "ME aü exp=-1 la=5 cas=7 fetch=no cls=3 size=120\r\n",
-            "class 3, 120 B with header and key, never expires, last used 5s ago, cas 7; who asks: not told" },
+            "class 3, 120 B with header and key, never expires, last used at most 5s ago, cas 7; "
+            .. "who asks: not known: 9 watches" },
             { "EN\r\n", "no item has this key now" }, { "ERROR\r\n", "needs memcached 1.6" } }) do
             answers:take("item", case[1], { at_s = 13, is_stats = case[1]:find("^ME ") ~= nil })
             shows(drawn(frame, ui, 160), case[2])
@@ -120,6 +121,29 @@ describe("the view of hot keys", function()
         end
     end)
 
+    it("says who asks for the opened key once 9 has watched, and when it is not known", function()
+        local ui = { hotkeys = view.state() }
+        local frame = answered("requests 1000; seconds 10.0; 1:key user:1; 1:requests 300; 1:error 0;")
+        drawn(frame, ui)
+        view.command(frame, ui, "open_key")
+        frame.model.answers:take("item", "ME user:1 exp=-1 la=5 cas=7 fetch=no cls=3 size=9\r\n",
+            { at_s = 13, is_stats = true })
+        local asked = { { host = "10.0.0.7", share = 1, connections = 1, ports = { { port = "401", share = 1 } } } }
+        local count = { note = "", until_s = frame.now_s + 4, is_under_way = function() return not asked.is_over end,
+            who = function(_, key) return key == "user:1" and asked end }
+        frame.key_count = count
+        shows(drawn(frame, ui, 160), "who asks: watching, 4 s left")
+        local wants = { inquiries = {} }
+        view.wants(ui, wants) -- slatetop's own request would be seen as one for the key
+        assert.same({ inquiries = {} }, wants)
+        count.note, asked.is_over = "the server refuses", true
+        shows(drawn(frame, ui, 160), "who asks: not known: the server refuses; 9 counts again")
+        count.note, count.ended_s = "", frame.now_s
+        shows(drawn(frame, ui, 160), "who asks: 10.0.0.7 100 % (port 401)")
+        asked = {}
+        shows(drawn(frame, ui, 160), "who asks: nobody was seen to ask in ten seconds; 9 watches again")
+    end)
+
     it("tells all of the opened key on a screen of 60x15, whatever its length", function()
         local ui, key = { hotkeys = view.state() }, ("k"):rep(250)
         local frame = answered(("requests 1000; seconds 10.0; 1:key %s; 1:requests 300; 1:error 0;"):format(key))
@@ -127,7 +151,8 @@ describe("the view of hot keys", function()
         view.command(frame, ui, "open_key")
         frame.model.answers:take("item", "ME " .. key .. " exp=-1 la=5 cas=7 fetch=no cls=3 size=420\r\n",
             { at_s = 13, is_stats = true })
-        shows(drawn(frame, ui, 60, 15):gsub("%s+", " "), " 1 kkk", "last used 5s ago, cas 7; who asks: not told")
+        shows(drawn(frame, ui, 60, 15):gsub("%s+", " "), " 1 kkk",
+            "last used at most 5s ago, cas 7; who asks: not known: 9 watches all requests")
     end)
 
     it("has bytes read at most of keys that are counted, for stores are among the reads", function()

@@ -16,6 +16,7 @@ package.loaded["slate.console.link"] = package.loaded["slate.console.link"] or {
         return client
     end,
 }
+local hotkeys = require "slate.facts.hotkeys"
 local key_count = require "slate.console.key_count"
 local watch = require "slate.console.watch"
 
@@ -74,19 +75,26 @@ describe("a stream", function()
 
     it("counts keys for ten seconds, and has the result with the snapshot after them", function()
         local model = { at_s = 1, now = { general = { log_worker_dropped = 5 } } }
-        local one = key_count.start({}, {}, model)
+        local asked, times = {}, {}
+        local one = key_count.start({}, {}, model, function(now_s, take)
+            asked[#asked + 1], times[#times + 1] = take, now_s
+        end)
         come_up()
         one:step(1)
         reply("OK\r\n", "ts=1 gid=1 type=item_get key=hot status=found clsid=1 cfd=1 size=7\r\n")
         assert.is_true(one:step(2))
         assert.same({ "", 12, 12 }, { one.note, one.until_s, one:due_s() })
         assert.is_true(one:is_under_way())
+        asked[1]("STAT 1:addr tcp:10.0.0.7:4711\r\nSTAT 1:state conn_read\r\n")
         reply("ts=1 gid=2 type=item_get key=hot status=found clsid=1 cfd=1 size=7\r\n")
         assert.is_true(one:step(12))
         assert.is_false(one:is_under_way())
         assert.is_false(one:step(12.5))
         model.at_s, model.now = 13, { general = { log_worker_dropped = 7 } }
+        asked[2]("STAT 1:addr tcp:10.0.0.7:4711\r\n")
         assert.is_true(one:step(13))
+        assert.same({ 2, 12 }, times)
+        assert.equal("10.0.0.7 100 % (port 4711)", hotkeys.who_words(one:who("hot")))
         assert.same({ 2, 2, 10 }, { one.hot.noted, one.hot.lost, one.hot.seconds })
     end)
 

@@ -57,6 +57,30 @@ describe("hot keys #SEED=" .. seed, function()
         assert.same({ "often", 1 }, { hot.keys[1].key, #hot.keys })
     end)
 
+    it("are asked for by connections, whose hosts are known if they were open all the time", function()
+        local counter = hotkeys.counter()
+        for connection, reads in pairs({ [1] = 50, [2] = 20, [3] = 10, [4] = 8, [5] = 6, [6] = 6 }) do
+            for _ = 1, reads do counter:take((line("a%20b", 10):gsub("cfd=9", "cfd=" .. connection))) end
+        end
+        counter:take("ts=1.5 gid=1 type=item_get key=old status=found clsid=2 size=3")
+        local function addresses(...)
+            local lines = {}
+            for i, text in ipairs({ ... }) do
+                lines[i] = ("STAT %d:addr %s\r\nSTAT %d:listen_addr tcp:x:1\r\n"):format(i, text, i)
+            end
+            return hotkeys.addresses(table.concat(lines))
+        end
+        local before = addresses("tcp:10.0.0.7:401", "tcp:10.0.0.7:402", "unix:/run/m", "tcp6:[::1]:7", "tcp:ten:1")
+        local after = addresses("tcp:10.0.0.7:401", "tcp:10.0.0.7:402", "unix:/run/m", "tcp6:[::1]:7", "tcp:ten:2")
+        assert.equal("10.0.0.7 70.0 % (ports 401 50.0 %, 402 20.0 %), "
+            .. "others 12.0 % (2 connections, not open all the time, or without a known address), "
+            .. "unix:/run/m 10.0 % (1 connection), [::1] 8.0 % (port 7)",
+            hotkeys.who_words(counter:who("a b", before, after)))
+        assert.same({ {}, {} }, { counter:who("old", before, after), counter:who("none", before, after) })
+        assert.equal("others 100 % (6 connections, not open all the time, or without a known address)",
+            hotkeys.who_words(counter:who("a b", {}, {})))
+    end)
+
     it("are within their bounds though most lines are lost", function()
         math.randomseed(seed)
         local within, RUNS <const> = 0, 60

@@ -50,8 +50,8 @@ end
 local function count_keys(app, now_s)
     local session = app.open
     local now = session and session.model.now
-    if not now or app.replay or now.slated then
-        app:report(now and now.slated and "slated reports its hot keys: there is nothing to count"
+    if not now or app.replay or now.slated and not app.ui.hotkeys.opened then
+        app:report(now and not app.replay and "slated reports its hot keys; to watch who asks for one, Enter opens it"
             or "there is no server whose keys could be counted", now_s)
     elseif not (session.key_count and session.key_count:is_under_way()) then
         session:count_keys(why_unwatched(session, "fetchers"))

@@ -1,9 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Hot keys of a server that reports none: every request is counted for ten seconds by `watch fetchers` (of
---- slate.console.stream), by the counter of slate.facts.hotkeys.
+--- Hot keys of a server that reports none, and who asks for a key: every request is counted for ten seconds by `watch
+--- fetchers` (of slate.console.stream), by the counter of slate.facts.hotkeys. `stats conns` names the connections,
+--- before and after.
 --
 -- Fields: note (why nothing is counted, "" while or after it is), counter, until_s (the end of the ten seconds; nil
--- before the server agreed), hot (the result, as of slate.facts.hotkeys.parse, with `lost`; nil until it is there).
+-- before the server agreed), ended_s (nil: not yet), hot (the result, as of slate.facts.hotkeys.parse,
+-- with `lost`; nil until it is there).
 local hotkeys = require "slate.facts.hotkeys"
 local stream = require "slate.console.stream"
 
@@ -13,10 +15,12 @@ local Count = {}
 Count.__index = Count
 Count.__name = "slate.console.key_count"
 
---- Begins to count. model: of the server, whose snapshots have the lines that the server's log dropped.
-function M.start(server, access, model)
+--- Begins to count. model: of the server, whose snapshots have the lines that the server's log dropped. ask_conns: a
+--- function that sends `stats conns` and hands the reply's text to the function that it gets.
+function M.start(server, access, model, ask_conns)
     local counter = hotkeys.counter()
-    return setmetatable({ note = "connecting", counter = counter, model = model,
+    return setmetatable({ note = "connecting", counter = counter, model = model, ask_conns = ask_conns,
+        conns = { {}, {} },
         stream = stream.open(server, access, "fetchers", function(text) counter:take(text) end) }, Count)
 end
 
@@ -28,6 +32,11 @@ end
 --- True while requests are counted, or about to be.
 function Count:is_under_way()
     return self:polled() ~= nil
+end
+
+-- Has the connections named, at the beginning (1) or at the end (2).
+local function name_conns(count, at, now_s)
+    count.ask_conns(now_s, function(text) count.conns[at] = hotkeys.addresses(text) end)
 end
 
 local function dropped(count)
@@ -57,11 +66,18 @@ function Count:step(now_s)
         one:close()
     elseif one.note == "" and not self.until_s then
         self.before, self.started_s, self.until_s = dropped(self), now_s, now_s + hotkeys.WATCH_S
+        name_conns(self, 1, now_s)
     elseif self.until_s and now_s >= self.until_s then
         self.ended_s = now_s
+        name_conns(self, 2, now_s)
         one:close()
     end
     return self.note ~= note or self.ended_s ~= nil
+end
+
+--- Who asked for a key, of slate.facts.hotkeys.
+function Count:who(key)
+    return self.counter:who(key, self.conns[1], self.conns[2])
 end
 
 --- When to call step next; nil: when something comes.

@@ -63,7 +63,7 @@ row("view_sizes", "views", "5", nil, "sizes: items by size against class limits"
 row("view_curves", "views", "6", nil, "curves: what other memory or policies would do")
 row("view_fleet", "views", "7", nil, "fleet: one row a server, worst first")
 row("view_events", "views", "8", nil, "events of the server; after Fleet, of all servers")
-row("count_keys", "hotkeys", "9", nil, "on memcached: count reads for 10 s")
+row("count_keys", "hotkeys", "9", nil, "watch who asks; on memcached, count all reads")
 row("view_hotkeys", views_without("hotkeys"), "9", nil, "hot keys: those with most requests")
 row("view_diff", "views", "d", nil, "diff: what changed since the moment that D marked")
 row("view_latency", "views", "l", nil, "latency: round trips, measured from here")

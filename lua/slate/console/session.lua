@@ -208,13 +208,17 @@ function Session:watch_stream(stream, why)
     self.has_news = true
 end
 
---- Counts the hot keys of a server that reports none, for ten seconds. why: the reason not to, or nil.
+--- Counts requests by their keys and connections for ten seconds. why: the reason not to, or nil.
 function Session:count_keys(why)
     local key_count = require "slate.console.key_count"
     if self.key_count then
         self.key_count:close()
     end
-    self.key_count = why and key_count.refuse(why) or key_count.start(self.server, self.access, self.model)
+    self.key_count = why and key_count.refuse(why)
+        or key_count.start(self.server, self.access, self.model, function(now_s, take_text)
+            self.connection:send("stats conns", "stats", now_s, take_text)
+            self.connection:flush(now_s)
+        end)
     self.has_news = true
 end
 

@@ -2,7 +2,9 @@
 --- Hot keys: the keys with the most requests or bytes read of the last ten seconds, with the error of each figure.
 -- slated reports them from a sample (`stats hotkeys`); on memcached they are counted from `watch fetchers`. Pure but
 -- for `read`.
+local order = require "slate.base.order"
 local stats = require "slate.facts.stats"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -94,7 +96,9 @@ end
 -- before are dropped. So a count may be too low by the number of times that this happened before (error). Source: Manku
 -- and Motwani, "Approximate Frequency Counts over Data Streams", VLDB 2002.
 local KEYS_MOST <const> = 100000
+local HOSTS_SHOWN <const>, PORTS_SHOWN <const> = 5, 3
 
+-- Of each key: requests, bytes, error, and by the number of a connection its requests.
 local Counter = {}
 Counter.__index = Counter
 
@@ -114,15 +118,17 @@ function Counter:prune()
     self.most = math.max(KEYS_MOST, 2 * self.count)
 end
 
---- Takes a line of the stream. A line that is neither a request nor a count of lost lines is left out. A store or a
--- delete looks up its key by a line like that of a get, with the size of the item that was there.
+--- Takes a line of the stream; memcached before 1.6 does not say which connection asked. A line that is neither a
+-- request nor a count of lost lines is left out. A store or a delete looks up its key by a line like that of a get,
+-- with the size of the item that was there.
 function Counter:take(line)
     local key, size = line:match("type=item_get key=(%S+) .*size=(%d+)")
     if not key then
         self.skipped = self.skipped + (tonumber(line:match("^skipped=(%d+)")) or 0)
         return
     end
-    local one, bytes = self.of[key], math.tointeger(tonumber(size)) or 0
+    key = key:find("%", 1, true) and M.key_of(key) or key
+    local one, bytes, connection = self.of[key], math.tointeger(tonumber(size)) or 0, line:match(" cfd=(%d+)")
     if not one then
         if self.count >= self.most then
             self:prune()
@@ -131,7 +137,78 @@ function Counter:take(line)
         self.of[key], self.count = one, self.count + 1
     end
     one.requests, one.bytes = one.requests + 1, one.bytes + bytes
+    connection = math.tointeger(tonumber(connection))
+    if connection then
+        one[connection] = (one[connection] or 0) + 1
+    end
     self.requests, self.bytes = self.requests + 1, self.bytes + bytes
+end
+
+--- The addresses of connections by their numbers, from the text of `stats conns`.
+function M.addresses(text)
+    local of = {}
+    for number, address in text:gmatch("STAT (%d+):addr ([^\r\n]+)") do
+        of[math.tointeger(tonumber(number))] = address
+    end
+    return of
+end
+
+-- The host and the port of an address "tcp:127.0.0.1:47536"; of a UNIX socket the address alone.
+local function host_of(address)
+    local host, port = address:match("^%l+%d?:(.*):(%d+)$")
+    return host or address, port
+end
+
+--- Who asked for a key: a list of { host (nil: connections without a known address), share (of the requests for the key
+--- that were seen), connections (their number), ports (a list of { port, share }) }, the largest share first; empty
+--- when nobody was seen to ask. before, after: the addresses when the count began and when it ended. Numbers of closed
+--- connections are used again, so an address counts only if both have it.
+function Counter:who(key, before, after)
+    local one, hosts, list = self.of[key] or {}, {}, {}
+    for number, requests in pairs(one) do
+        if math.type(number) == "integer" then
+            local address, host, port = after[number], nil, nil
+            if address and address == before[number] then
+                host, port = host_of(address)
+            end
+            local at = hosts[host or ""]
+            if not at then
+                at = { host = host, requests = 0, connections = 0, ports = {} }
+                hosts[host or ""], list[#list + 1] = at, at
+            end
+            at.requests, at.connections = at.requests + requests, at.connections + 1
+            at.ports[#at.ports + 1] = port and { port = port, share = requests / one.requests }
+        end
+    end
+    for _, at in ipairs(list) do
+        at.share = at.requests / one.requests
+        order.largest_first(at.ports, "share", "port")
+    end
+    return order.largest_first(list, "share", function(at) return at.host or "" end)
+end
+
+-- "port 4001", "ports 4001 75.0 %, 4002 25.0 %", "12 connections", or why no address is known.
+local function connections_words(at)
+    local count = units.plural(at.connections, "connection")
+    if not at.host then
+        return count .. ", not open all the time, or without a known address"
+    end
+    local words = {}
+    for i, one in ipairs(at.ports) do
+        words[i] = at.ports[2] and ("%s %s %%"):format(one.port, units.share(one.share)) or one.port
+    end
+    return words[1] and not words[PORTS_SHOWN + 1] and (words[2] and "ports " or "port ") .. table.concat(words, ", ")
+        or count
+end
+
+--- What `who` returns, in words: "10.0.0.2 80.0 % (port 4001), 10.0.0.3 20.0 % (12 connections)".
+function M.who_words(list)
+    local words, more = {}, #list - HOSTS_SHOWN
+    for i = 1, math.min(#list, HOSTS_SHOWN) do
+        words[i] = ("%s %s %% (%s)"):format(list[i].host or "others", units.share(list[i].share),
+            connections_words(list[i]))
+    end
+    return table.concat(words, ", ") .. (more > 0 and (" and %s"):format(units.plural(more, "host")) or "")
 end
 
 -- The least count of a key that is more than chance makes: if all keys were requested alike, 19 times of 20 none of
@@ -165,7 +242,7 @@ function Counter:result(seconds, dropped)
     for key, one in pairs(self.of) do
         local doubt, each = doubt_of(one.requests, self.requests, scale), one.bytes / one.requests
         local most = one.requests + one.error
-        hot.keys[#hot.keys + 1] = (one.requests >= few or one.bytes > few_bytes) and { key = M.key_of(key),
+        hot.keys[#hot.keys + 1] = (one.requests >= few or one.bytes > few_bytes) and { key = key,
             requests = scaled(most), error = scaled(one.error), doubt = math.ceil(doubt),
             bytes = scaled(most * each), bytes_error = scaled(one.error * each), bytes_doubt = math.ceil(doubt * each),
         } or nil

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The server's data about one item, of its answer to `me`, which does not count as a use. Pure.
+local units = require "slate.base.units"
+
 local M = {}
 
 --- The item of an answer's words "KEY exp=-1 la=3 cas=7 fetch=no cls=5 size=120": class, size_bytes (with header and
@@ -22,6 +24,12 @@ function M.parse(words)
         idle_s = math.tointeger(tonumber(fields.la)), cas = fields.cas,
         fetched = fields.fetch and fields.fetch == "yes",
     }
+end
+
+--- When an item was last used, in words: both servers note the use of a busy item now and then only. memcached stores
+--- its time when the item becomes active in its queue. slated's may be early by a third of the item's age.
+function M.last_used(item)
+    return item.idle_s and ("at most %s ago"):format(units.age(item.idle_s)) or "-"
 end
 
 return M

@@ -15,7 +15,7 @@ local function out_text(context, item)
         { "class", item.class or "-" },
         { "size", item.size_bytes and units.plural(item.size_bytes, "byte") .. " with its header and key" or "-" },
         { "expires", item.expires_in_s and "in " .. units.age(item.expires_in_s) or "never" },
-        { "last used", item.idle_s and units.age(item.idle_s) .. " ago" or "-" },
+        { "last used", item_facts.last_used(item) },
         { "read", item.fetched and "since it was stored" or "not since it was stored" },
         { "cas", item.cas or "-" },
     }))

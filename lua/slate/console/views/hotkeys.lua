@@ -23,7 +23,8 @@ local M = {
 }
 
 --- The view's part of ui. by: the figure that sorts; filter: a part of the names that are shown; shown: the keys as
--- last drawn; opened: the key whose item is shown, since opened_s.
+-- last drawn; opened: the key whose item is shown, since opened_s; watches: requests are
+-- watched, so that slatetop makes none for the item.
 function M.state()
     return { cursor = 1, top = 1, by = "requests", filter = "", shown = {} }
 end
@@ -121,6 +122,33 @@ local function sample_words(hot)
         or "counted; this server does not tell of lost ones")
 end
 
+-- How the count stands, in a sentence, and its style.
+local function count_words(frame, count)
+    if not count then
+        return "memcached reports no hot keys. 9 counts every request for ten seconds, gets and stores alike, by watch "
+            .. "fetchers on a connection of its own. Meanwhile memcached may take 1.1 to 1.4 times the processor time "
+            .. "for a get; requests that its log drops are told.", cells.PLAIN
+    elseif count.note ~= "" then
+        return count.note .. (count:is_under_way() and "" or "; 9 counts again"), cells.WARN
+    end
+    return ("counting: %s requests so far, %d s left"):format(figure.count(count.counter.requests),
+        math.max(0, math.ceil(count.until_s - frame.now_s))), cells.PLAIN
+end
+
+-- Who asks for the opened key, or how to learn that.
+local function who_words(frame, key)
+    local count = frame.key_count
+    if not count then
+        return "not known: 9 watches all requests for ten seconds, which takes the server about 1 µs for each"
+    elseif count.note ~= "" then
+        return "not known: " .. count_words(frame, count)
+    elseif not count.ended_s then
+        return ("watching, %d s left"):format(math.max(0, math.ceil(count.until_s - frame.now_s)))
+    end
+    local words = hotkeys.who_words(count:who(key))
+    return words ~= "" and words or "nobody was seen to ask in ten seconds; 9 watches again"
+end
+
 -- The item of the opened key in words, or why it is not known.
 local function item_words(frame, at)
     local answers = frame.model.answers
@@ -136,10 +164,10 @@ local function item_words(frame, at)
     local words = gather.words(answers:text("item"))
     table.remove(words, 1)
     local item = item_facts.parse(words)
-    return ("class %s, %s with header and key, %s, last used %s ago, cas %s; who asks: not told"):format(
+    return ("class %s, %s with header and key, %s, last used %s, cas %s; who asks: %s"):format(
         item.class or "-", units.bytes_in_words(item.size_bytes),
         item.expires_in_s and "expires in " .. figure.age(item.expires_in_s) or "never expires",
-        figure.age(item.idle_s), item.cas or "-")
+        item_facts.last_used(item), item.cas or "-", who_words(frame, at.opened))
 end
 
 -- The whole name of the key under the cursor, or the opened key and its item.
@@ -174,19 +202,6 @@ local function shown_keys(hot, at)
     return shown
 end
 
--- How the count stands, in a sentence, and its style.
-local function count_words(frame, count)
-    if not count then
-        return "memcached reports no hot keys. 9 counts every request for ten seconds, gets and stores alike, by watch "
-            .. "fetchers on a connection of its own. Meanwhile memcached may take 1.1 to 1.4 times the processor time "
-            .. "for a get; requests that its log drops are told.", cells.PLAIN
-    elseif count.note ~= "" then
-        return count.note .. (count.connection and "" or "; 9 counts again"), cells.WARN
-    end
-    return ("counting: %s requests so far, %d s left"):format(figure.count(count.counter.requests),
-        math.max(0, math.ceil(count.until_s - frame.now_s))), cells.PLAIN
-end
-
 -- The hot keys; or draws why there are none.
 local function hot_of(frame, grid, area)
     local now, count = frame.model.now, frame.key_count
@@ -203,6 +218,7 @@ end
 function M.draw(frame, ui, grid, area)
     local hot, at = hot_of(frame, grid, area), ui.hotkeys
     at.shown = hot and shown_keys(hot, at) or {}
+    at.watches = frame.key_count ~= nil and not frame.key_count.hot and frame.key_count:is_under_way()
     if not hot then
         return
     end
@@ -237,7 +253,8 @@ end
 
 --- The item of the opened key.
 function M.wants(ui, wants)
-    wants.item_key = ui.hotkeys.opened and M.wire_key(ui.hotkeys.opened)
+    local at = ui.hotkeys
+    wants.item_key = at.opened and not at.watches and M.wire_key(at.opened) or nil
     wants.inquiries.item = wants.item_key and true
 end
 
