@@ -290,6 +290,48 @@ describe("slatetop's app", function()
         assert_shows("PAUSED " .. os.date("%H:%M:%S", 1002))
     end)
 
+    it("goes back by Esc to where Enter opened a server or an event, and to the time shown there", function()
+        open("a b")
+        for i, session in ipairs(app.fleet.sessions) do
+            session.tape:add(session.model.now, { at_s = 22, wall_s = 1012 })
+            session.model:note("alarm", 1000 + 2 * i, "event " .. i)
+        end
+        app:step(22.1, 1012)
+        press("down", "enter", "escape")
+        assert_shows("[7 Fleet]")
+        press("8", "down", "enter", "enter", "escape") -- a class is closed first
+        assert_shows("[1 Overview]")
+        assert.is_true(app.timeline.is_past)
+        press("escape")
+        assert.truthy(screen():find("b:11211 event 2\n[^\n]*a:11211 event 1"), screen())
+        assert.is_false(app.timeline.is_past)
+        press("{", "enter", "[", "escape")
+        assert.equal(1004, app.timeline:chosen_s() // 1)
+        press("7", "enter", "2", "1", "escape") -- Overview was opened by its key
+        assert_shows("[1 Overview]")
+    end)
+
+    it("says at a moment before all events that they come later", function()
+        open("a")
+        app.open.tape:add(app.open.model.now, { at_s = 22, wall_s = 1012 })
+        app.open.model:note("alarm", 1010, "a flush")
+        press("home", "8", "space", "home")
+        assert_shows("nothing had happened until this moment: } goes on")
+    end)
+
+    it("lists in Fleet the modes of automove that the marked servers have, and how many lack one", function()
+        open("a b c")
+        local slated = screens.model("slated-0.1")
+        slated.answers:take("config", "STAT slab_automove:value utility\r\n"
+            .. "STAT slab_automove:choices off|ratio|utility\r\n", { at_s = 12, is_stats = true })
+        slated.server, app.fleet.sessions[1].model = "a:11211", slated
+        press("s", "g", "m", "m", "t")
+        assert.truthy(screen():find("off +pages stay"), screen())
+        assert.truthy(screen():find("utility +not on 1 of 2 servers; "), screen())
+        press("escape", "m", "t") -- the same, whichever row is under the cursor
+        assert.truthy(screen():find("utility +not on 2 of 3 servers; "), screen())
+    end)
+
     it("goes by braces through the events of all servers that Events lists, and opens the server of each", function()
         open("a b")
         for i, session in ipairs(app.fleet.sessions) do

@@ -165,6 +165,14 @@ describe("the overview", function()
         assert.is_false(shows(screens.text(grid), "does not report its classes")) -- nothing is known of it
     end)
 
+    it("says which option trusts a certificate, and does not doubt the port of a server that has one", function()
+        local down = require("slate.console.model").new("tls://cache7:11211")
+        down:set_link("down", "no TLS with tls://cache7:11211: the server's certificate: self-signed certificate", 1000)
+        local text = draw(down)
+        screens.shows(text, "the server's certificate: self-signed", "-A FILE names certificates to trust")
+        assert.is_false(shows(text, "right port"))
+    end)
+
     it("is measuring before the second refresh, and empty before the first", function()
         local model = require("slate.console.model").new("cache7:11211")
         assert.truthy(shows(draw(model), "connecting to cache7:11211"))

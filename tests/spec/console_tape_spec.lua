@@ -197,7 +197,7 @@ describe("a timeline", function()
 
     local function to_stop(line, past, of, direction)
         line:hold(past)
-        local stop_s = timeline.stop(past, of.events, line:from_s(past:wall_s(past.last)), direction)
+        local stop_s = timeline.stop(past, of.events, line:chosen_s() // 1, direction)
         if stop_s then
             line:seek_event(past, stop_s)
         end

@@ -115,7 +115,7 @@ local ACTIONS <const> = {
         sending.aim(app)
         return require("slate.console.propose").automove(app:frame(now_s))
     end,
-    accept_trial = sending.accept_trial,
+    accept_trial = sending.accept_trial, go_back = past.go_back,
     undo = function(app, now_s) sending.propose(app, "undo", now_s) end,
     redo = function(app, now_s) sending.propose(app, "redo", now_s) end,
 }
@@ -132,14 +132,14 @@ local INTENTS <const> = {
         if sending.is_live(app, now_s) then
             view_list.module("picker").open(app.ui, intent.name, intent.at, function(value)
                 return { kind = "review", plan = { { name = intent.name, value = value } } }
-            end)
+            end, sending.aim(app))
         end
     end,
     say = function(app, intent, now_s) app:report(intent.text or intent[1], now_s) end,
     open_server = function(app, intent)
         sending.choose_server(app, intent.server)
         app.ui.fleet.cursor = intent.server
-        view_list.open(app.ui, 1)
+        view_list.enter(app.ui)
     end,
     open_moment = function(app, intent, now_s)
         sending.choose_server(app, intent.server)
@@ -148,7 +148,7 @@ local INTENTS <const> = {
             app:report("no figures of that moment are kept", now_s)
             return
         end
-        view_list.open(app.ui, 1)
+        view_list.enter(app.ui, app.timeline:chosen_s() or false)
         app.timeline:seek_event(tape, intent.wall_s)
     end,
     copy = function(app, intent, now_s)

@@ -87,7 +87,7 @@ function App:frame(now_s)
         moment_s = is_past and line.wall_s or self.wall_s, locked = self:locked(),
         trial_left_s = open and open.changes and open.changes:trial_left_s(now_s),
         past = is_past and line:span(open.tape) or nil,
-        paused_s = line.is_past and (line.sought_s or line.wall_s) or nil,
+        paused_s = line:chosen_s(),
         is_past = is_past, is_replay = self.replay ~= nil, plays = line.plays,
         is_recorded = open ~= nil and open.record ~= nil,
         loaded_ratio = self.replay and self.replay:loaded_ratio() or 1,

@@ -88,7 +88,7 @@ row("filter", "pages sizes curves class diff latency", "f4 \\ /", nil, "filter C
 row("open_class", "overview classes pages curves", "enter", "Class", "all figures of the class under the cursor")
 row("open_class", "classes", "z", nil, "zoom the panel of the class, as Enter; z: back")
 row("zoom", "overview", "z", nil, "zoom the graphs of the worst classes; z: back")
-row("close_zoom", "overview", "escape backspace", nil, "back from the zoomed graphs")
+row("close_zoom", "overview", "escape backspace", nil, "back from zoomed graphs, or to where Enter came from")
 row("close_class", "class", "escape backspace z", "Back", "back to where it was opened")
 row("next_class", "class", "n", "Next", "the next class")
 row("previous_class", "class", "N", nil, "the class before it")

@@ -93,7 +93,8 @@ function M.answer(frame, model, plan)
     return answer
 end
 
-local function marked_models(frame, ui)
+--- The models of the marked servers.
+function M.models(frame, ui)
     local models = {}
     for _, row in ipairs(frame.servers) do
         models[#models + 1] = ui.fleet.marked[row.server] and row.model or nil
@@ -106,7 +107,7 @@ end
 --- plan, and taken, by model the changes of an undo.
 function M.targets(frame, ui, review)
     local targets, refused, count, is_of_values = {}, {}, 0, true
-    for _, model in ipairs(marked_models(frame, ui)) do
+    for _, model in ipairs(M.models(frame, ui)) do
         local changes, answer, why, takes_others = review.plan, nil, nil, nil
         if not review.taken then
             answer, why, takes_others = M.answer(frame, model, changes)
@@ -132,7 +133,7 @@ end
 --- The values of a setting on the marked servers: "20", or "10 on 2, 20 on 1" of them; "-" when no server reports it.
 function M.now(frame, ui, name)
     local values, count, words = {}, {}, {}
-    for _, model in ipairs(marked_models(frame, ui)) do
+    for _, model in ipairs(M.models(frame, ui)) do
         local value = (change.row(model, name) or {}).now
         if value and not count[value] then
             values[#values + 1] = value

@@ -52,6 +52,16 @@ local function toggle_recording(app, now_s)
     app:report(text, now_s)
 end
 
+--- Goes back to where Enter opened a server or an event, and to the moment that was shown there.
+function M.go_back(app)
+    local back = view_list.go_back(app.ui)
+    if back and back.wall_s then
+        app.timeline:seek(app.open.tape, back.wall_s)
+    elseif back and back.wall_s == false then
+        app.timeline:go_live()
+    end
+end
+
 local function toggle_pause(app, now_s)
     local line = app.timeline
     if app.replay then
@@ -82,7 +92,7 @@ end
 -- Goes to the next stop. In the events of all servers its server becomes the open one, as with Enter.
 local function to_event(direction)
     return function(app, now_s)
-        local line, from_s, stop_s, place = app.timeline, app.timeline:from_s(app.wall_s), nil, nil
+        local line, from_s, stop_s, place = app.timeline, (app.timeline:chosen_s() or app.wall_s) // 1, nil, nil
         local is_of_all, view, name = app:shows_all(), view_list.current(app.ui)
         for i, session in ipairs(sessions_with_stops(app)) do
             local one_s = timeline.stop(session.tape, session.model.events, from_s, direction,

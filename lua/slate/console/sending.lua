@@ -33,7 +33,7 @@ function M.choose_server(app, place)
     if session == app.open then
         return
     end
-    local paused_s = timeline.is_past and (timeline.sought_s or timeline.wall_s)
+    local paused_s = timeline:chosen_s()
     app.open = session
     local classes = rawget(app.ui, "classes")
     if classes then

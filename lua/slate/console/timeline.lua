@@ -98,9 +98,9 @@ function Timeline:seek_event(tape, wall_s)
     self:seek(tape, wall_s // 1 + 0.999)
 end
 
---- The time of day from which the next stop is sought: of the moment shown, or now_s when it is live.
-function Timeline:from_s(now_s)
-    return (self.is_past and (self.sought_s or self.wall_s) or now_s) // 1
+--- The time of day of the moment chosen; nil: it is live.
+function Timeline:chosen_s()
+    return self.is_past and (self.sought_s or self.wall_s) or nil
 end
 
 --- The second of the next (1) or previous (-1) stop from a second of the day, among the events of a past that `passes`

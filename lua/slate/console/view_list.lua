@@ -47,13 +47,31 @@ end
 function M.open(ui, index)
     ui.chosen = index == ui.view and ui.chosen or nil
     ui.from = index ~= ui.view and M.LIST[ui.view].name or ui.from
-    ui.view, ui.class_is_open = index, false
+    ui.view, ui.class_is_open, ui.back = index, false, nil
 end
 
 --- The operator chooses a class on the view. ui.chosen: that class, until another view is opened; nil: none.
 -- ui.classes.cursor: the class that was chosen last on any view, under the cursor of Classes, Pages and Tune.
 function M.choose_class(ui, id)
     ui.chosen, ui.classes.cursor = id, id
+end
+
+--- Goes to Overview, from which `go_back` returns while it stays open. wall_s: the moment to return to, of an entry
+--- that goes to another one; false: live; nil: entering changes no time.
+function M.enter(ui, wall_s)
+    local back = { view = ui.view, from = ui.from, wall_s = wall_s }
+    M.open(ui, 1)
+    ui.back = back
+end
+
+--- Goes back to where Overview was entered. Returns how it was entered; nil: it was opened in another way.
+function M.go_back(ui)
+    local back = ui.back
+    if back then
+        M.open(ui, back.view)
+        ui.from = back.from
+    end
+    return back
 end
 
 --- Shows one class over the view.

@@ -19,29 +19,43 @@ function M.state()
 end
 
 --- Opens the values of a setting. at: the one under the cursor; take: a function of the value that is taken, which
---- returns an intent or nil.
-function M.open(ui, name, at, take)
-    ui.picker = { is_open = true, name = name, at = at, take = take }
+--- returns an intent or nil; is_for_marked: those of all marked servers.
+function M.open(ui, name, at, take, is_for_marked)
+    ui.picker = { is_open = true, name = name, at = at, take = take, is_for_marked = is_for_marked }
 end
 
 function M.wants(_, wants)
     change.add_settings(wants)
 end
 
--- The row of the setting, its values, and the index of the one under the cursor. slated reports values on request.
+-- The values of the setting, the index of the one under the cursor, and each value's words; a set of those in force.
+-- slated reports values on request.
 local function values_of(frame, ui)
-    local row = change.row(frame.live, ui.picker.name, ui.classes.cursor)
-    local values, cursor = row and settings_shown.values(row) or {}, 1
-    for i, value in ipairs(values) do
-        cursor = value == ui.picker.at and i or cursor
+    local at, values, cursor, takers, in_force = ui.picker, {}, 1, {}, {}
+    local models = at.is_for_marked and marked.models(frame, ui) or { frame.live }
+    for _, model in ipairs(models) do
+        local row = change.row(model, at.name, ui.classes.cursor) or {}
+        for _, value in ipairs(row.name and settings_shown.values(row) or {}) do
+            values[#values + 1] = not takers[value] and value or nil
+            takers[value] = (takers[value] or 0) + 1
+            in_force[value] = in_force[value] or value == row.now
+        end
     end
-    return row, values, cursor
+    for i, value in ipairs(values) do
+        cursor = value == at.at and i or cursor
+    end
+    local function words_of(value)
+        local refusing = #models - takers[value]
+        return (refusing > 0 and ("not on %d of %d servers; "):format(refusing, #models) or "")
+            .. settings_shown.value_words(at.name, value)
+    end
+    return values, cursor, words_of, in_force
 end
 
 function M.draw(frame, ui, grid)
-    local row, values, cursor = values_of(frame, ui)
+    local values, cursor, words_of, in_force = values_of(frame, ui)
     local width, count = math.min(grid.width, WIDTH), #values
-    local words = values[cursor] and settings_shown.value_words(row.name, values[cursor]) or ""
+    local words = values[cursor] and words_of(values[cursor]) or ""
     local is_cut = cells.width_of(words) > width - WORDS_X - 2 -- then they stand below the list, too
     local foot = is_cut and cells.rows_of(words, width - 4) or 0
     local rows = math.min(count, grid.height - 5 - foot)
@@ -52,10 +66,9 @@ function M.draw(frame, ui, grid)
     grid:text_right(y + rows + foot + 1, x + width - 2, cells.DIALOG, narrow.more(top, rows, count))
     for i = top, math.min(top + rows - 1, count) do
         local value, line = values[i], y + 1 + i - top
-        grid:text(line, x + 2, cells.STRONG, value == row.now and "●" or " ")
+        grid:text(line, x + 2, cells.STRONG, in_force[value] and "●" or " ")
         grid:text_fit(line, x + VALUE_X, WORDS_X - VALUE_X - 1, cells.STRONG, value)
-        grid:text_fit(line, x + WORDS_X, width - WORDS_X - 2, cells.DIALOG,
-            settings_shown.value_words(row.name, value))
+        grid:text_fit(line, x + WORDS_X, width - WORDS_X - 2, cells.DIALOG, words_of(value))
         if i == cursor then
             grid:text(line, x + 1, cells.STRONG, ">")
             grid:select(line, x + 1, width - 2)
@@ -64,7 +77,7 @@ function M.draw(frame, ui, grid)
 end
 
 function M.command(frame, ui, command)
-    local picker, _, values, cursor = ui.picker, values_of(frame, ui)
+    local picker, values, cursor = ui.picker, values_of(frame, ui)
     picker.at = values[keys.step(cursor, keys.move_rows(command, #values), #values)]
     picker.is_open = command ~= "cancel" and command ~= "accept"
     if command ~= "accept" or not picker.at then

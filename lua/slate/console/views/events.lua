@@ -107,11 +107,17 @@ local function draw_event(event, name, width, grid, y, area)
     grid:text_fit(y, x, area.x + area.width - x, style, event.text)
 end
 
+-- Why a list of events is empty.
+local function none_words(frame)
+    return frame.is_past and #frame.live.events > 0 and "nothing had happened until this moment: } goes on"
+        or frame.is_replay and "nothing happens in this recording" or "nothing has happened since slatetop started"
+end
+
 --- Draws events of the server, newest first, from the top-th on: a part of several views. frame: only its model.
 function M.draw_list(frame, grid, area, top)
     local events = frame.model.events
     if #events == 0 then
-        grid:text_fit(area.y, area.x, area.width, cells.DIM, "nothing has happened since slatetop started")
+        grid:text_fit(area.y, area.x, area.width, cells.DIM, none_words(frame))
     end
     for i = 0, math.min(area.height, #events - top + 1) - 1 do
         draw_event(events[#events - (top - 1) - i], nil, nil, grid, area.y + i, area)

@@ -38,6 +38,9 @@ local START <const> = { { "C", "connects now; slatetop tries by itself, too, eac
     { "q", "leaves. Is it the right port? Start with slatetop HOST:PORT, tls://HOST:PORT or /PATH of a UNIX socket" },
     { "", "does no server run? slated, or memcached, starts one on port 11211" } }
 
+local UNTRUSTED <const> = { "", "-A FILE names certificates to trust, as that of a server that signed its own; "
+    .. "a certificate must also be for the host of the address" }
+
 local M = { name = "Overview", scope = "overview", open = "view_overview", inquiries = { "moves", "memory" },
     shown = { "starving", "lost_by_moves", "slab_automove", "memory.items", "memory.limit", "memory.held",
         "memory.slack", "memory.pages", "memory.pool", "memory.free_chunks", "curr_items", "threads", "memory.hash",
@@ -103,10 +106,10 @@ local function health_lines(frame, is_tall)
 end
 
 -- Draws what helps while a server has never answered, of which there is nothing else to show.
-local function draw_start(grid, area)
+local function draw_start(grid, area, link_note)
     local y, y_end = area.y + 1, area.y + area.height
     grid:rule(area.y, area.x, area.width, "what helps")
-    for _, line in ipairs(START) do
+    for _, line in ipairs(link_note:find("the server's certificate: ", 1, true) and { START[1], UNTRUSTED } or START) do
         grid:text(y, area.x, cells.STRONG, line[1])
         y = y + grid:paragraph(cells.area(y, area.x + MARK_WIDTH, y_end - y, area.width - MARK_WIDTH), cells.PLAIN,
             line[2])
@@ -331,7 +334,7 @@ local function draw_sections(frame, ui, grid, area)
     local shown, rows = fitting(lines, area.width, health_most - 1)
     draw_health(shown, #lines - #shown, grid, take(1 + rows))
     if model.link == "down" and not model.now then
-        draw_start(grid, take(left))
+        draw_start(grid, take(left), model.link_note)
         return
     end
     local reserved = left - memory_rows >= CLASSES_LEAST + 2 and CLASSES_LEAST or 0
@@ -382,8 +385,10 @@ function M.command(frame, ui, command)
         return propose.move(frame, imbalance.chosen(model, ui))
     elseif command == "zoom" then
         ui.overview.is_zoomed = not ui.overview.is_zoomed
-    elseif command == "close_zoom" then
+    elseif command == "close_zoom" and ui.overview.is_zoomed then
         ui.overview.is_zoomed = false
+    elseif command == "close_zoom" then
+        return { kind = "command", command = "go_back" }
     elseif ui.overview.is_zoomed and (by ~= 0 or command == "open_class") then
         return { kind = "say", text = "z goes back to the list of classes, whose rows can be chosen" }
     elseif by ~= 0 then
