@@ -4,6 +4,7 @@ require "support.world" -- its interpreter has slate.console.cells
 local fleet = require "slate.console.views.fleet"
 local fleet_rows = require "slate.console.fleet_rows"
 local fleet_table = require "slate.console.draw.fleet_table"
+local health = require "slate.console.health"
 local model = require "slate.console.model"
 local question = require "slate.console.question"
 local screens = require "screens"
@@ -214,14 +215,23 @@ describe("the order of slatetop's servers", function()
     end)
 
     it("say in STATE how an outlier is odd, unless it has a worse state, and mark its row", function()
-        local list = rows_of({ {}, {}, {}, {}, {}, {}, {}, {} })
+        local list = rows_of({ {}, {}, {}, {}, {}, {}, {}, {}, {} })
         for i, row in ipairs(list) do
-            row.hit_ratio, row.model, row.words = i > 6 and 0.2 or 0.9, { link = "up", events = {} }, "no faults"
+            row.hit_ratio, row.words = (i == 7 or i == 8) and 0.2 or 0.9, "no faults"
+            row.model = { link = "up", events = {} }
             row.hits, row.evictions, row.state = { n = 0 }, { n = 0 }, i == 8 and "starves 1" or "ok"
             row.tone = i == 8 and "bad" or "good"
         end
         local frame = screens.frame(screens.look("memcached-1.6.18", 20))
+        local slow = screens.look("memcached-1.6.18", 20)
+        slow.reply_ms = 470
+        local slow_line
+        for _, line in ipairs(health.lines({ model = slow, now_s = slow.at_s, interval_s = 1 })) do
+            slow_line = (line.short or ""):find("^slow") and line or slow_line
+        end
+        list[9].hit_ratio, list[9].state, list[9].tone = 0.2, slow_line.short, slow_line.tone
         frame.servers = fleet_rows.compare(list)
+        assert.equal("odd: few hits", list[9].state)
         local text = drawn(frame, nil, 200, 24)
         screens.shows(text, "odd: few hits  hits 70 points below the middle; no faults", "starves 1")
         assert.truthy(text:find("\n●[> ] 7 .*odd: few hits"), text)

@@ -106,7 +106,7 @@ describe("health", function()
         local refused = line_with(lines, "class 12 refuses 20 stores a second")
         assert.same({ "bad", "m" }, { refused.tone, refused.key })
         assert.equal("warn", line_with(lines, "1000 of 1024 connections are open").tone)
-        assert.equal("warn", line_with(lines, "the server took 250 ms to answer").tone)
+        assert.equal("note", line_with(lines, "the server took 250 ms to answer").tone)
         assert.truthy(line_with(lines, "page moves lose 5 items a second"))
         local rank = { bad = 1, warn = 2, note = 3, good = 4 }
         for i = 2, #lines do

@@ -118,7 +118,7 @@ local function add_others(add, model)
         add("good", "automove " .. automove)
     end
     if (model.reply_ms or 0) > SLOW_REPLY_MS then
-        add("warn", ("the server took %.0f ms to answer"):format(model.reply_ms), nil,
+        add("note", ("the server took %.0f ms to answer"):format(model.reply_ms), nil,
             ("slow %.0f ms"):format(model.reply_ms))
     end
 end
