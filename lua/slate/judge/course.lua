@@ -123,8 +123,12 @@ local function add_value(sums, value)
     sums.count, sums.sum, sums.squares = sums.count + 1, sums.sum + value, sums.squares + value * value
 end
 
+-- The variance by so few values may be too small by chance: times the square of the factor by which Student's quantile
+-- exceeds that of the bell curve at incident_errors_apart (by an approximation).
 local function variance_of(sums)
-    return math.max(0, sums.squares - sums.sum ^ 2 / sums.count) / (sums.count - 1)
+    local free, bell = sums.count - 1, limits.incident_errors_apart ^ 2
+    local student = free * (math.exp(bell * (free - 1.5) / (free - 1) ^ 2) - 1)
+    return math.max(0, sums.squares - sums.sum ^ 2 / sums.count) / free * student / bell
 end
 
 local function no_values()
@@ -159,7 +163,8 @@ local function usual_of(sums)
     end
     if sums.ratios.count >= limits.incident_samples_least then
         usual.hit_ratio, usual.hits_per_s = sums.hits / sums.gets, sums.hits / seconds
-        usual.hit_variance = variance_of(sums.ratios)
+        local by_chance = usual.hit_ratio * (1 - usual.hit_ratio) / (sums.gets / sums.ratios.count)
+        usual.hit_variance = math.max(0, variance_of(sums.ratios) - by_chance)
     end
     return usual
 end
@@ -179,8 +184,8 @@ local function usual_by_count(steps, since_s)
 end
 
 --- What was usual before the last `count` steps, at most ten, of the steps that began after since_s, if given:
--- { hit_ratio, hit_variance, reads, rate (requests a second), rate_variance, hits_per_s, items (the fewest), step_s
--- (the mean step) }; nil if too little was seen.
+-- { hit_ratio, hit_variance (beyond that by chance), reads, rate (requests a second), rate_variance, hits_per_s, items
+-- (the fewest), step_s (the mean step) }; nil if too little was seen.
 function Course:usual_before(count, since_s)
     since_s = since_s or -math.huge
     self.usual[since_s] = self.usual[since_s] or usual_by_count(self.steps, since_s)
@@ -194,11 +199,11 @@ function M.least_fall(hit_ratio)
     return math.min(limits.incident_hits_least_ratio, hit_ratio * limits.fall_to_ratio)
 end
 
--- The error of the hit ratio of so many reads: by chance, or by the spread of the load if that is more.
+-- The error of the hit ratio of so many reads: by chance, and by the spread of the load.
 local function hits_error(usual, reads)
     local ratio = (usual.hit_ratio * usual.reads + 1) / (usual.reads + 2) -- of 100 % of some reads no more is known
     local chance = ratio * (1 - ratio)
-    return math.sqrt(math.max(chance / reads, usual.hit_variance) + chance / usual.reads)
+    return math.sqrt(chance / reads + usual.hit_variance + chance / usual.reads)
 end
 
 -- Whether steps suffice for a judgement.
