@@ -160,6 +160,21 @@ describe("the verdict", function()
             (select(2, one:outcome(1000, 1005))))
     end)
 
+    it("has no evictions of a slated in which other moves dropped items at the same time", function()
+        for at, known in pairs({ [-20] = true, [-5] = false, [2] = true, [8] = false }) do
+            local one = view.observer()
+            for second = -25, 12 do
+                local now = snapshots.make(1000 + second, {}, { cmd_get = 1e6 + second * 1000,
+                    get_hits = 5e5 + second * 500, evictions = 1e5 + second * 10 + (second >= at and 3149 or 0),
+                    slabs_moved = second >= at and 6 or 0, uptime = 5000 + second })
+                now.slated = "0.1.0"
+                one:observe(now)
+            end
+            assert.equal("hits 50.0%, as before" .. (known and ", evictions as before" or ""),
+                (select(2, one:outcome(1000, 1004))), at)
+        end
+    end)
+
     it("has the items that the change itself is known to have cost", function()
         local one = seen(5, function() return 500 end)
         assert.equal("hits 50.0%, as before, 250 items lost by moves", (select(2, one:outcome(1000, 1000, 250))))

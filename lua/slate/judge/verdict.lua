@@ -198,7 +198,7 @@ function Past:add(now)
         time_s = now.time_s, gets = general.cmd_get, hits = general.get_hits, evictions = general.evictions,
         lost = lost and (general.slab_reassign_evictions_nomem or 0) + (general.slab_reassign_busy_deletes or 0),
         refused = snapshot.refused_stores(now), items = general.curr_items, requests = requests_of(now.classes),
-        flushes = general.cmd_flush,
+        flushes = general.cmd_flush, moved = now.slated and general.slabs_moved,
     }
     while self[2] and self[2].time_s < now.time_s - WINDOW_S do
         table.remove(self, 1)
@@ -356,6 +356,9 @@ function Past:outcome(began_s, ended_s)
     -- ratio up to the share of these requests.
     local change = before.hit_ratio and after.hit_ratio and math.abs(after.hit_ratio - before.hit_ratio) or 0
     local shift = start ~= last and load_shift(first, turn, start, last) or 0
+    if (increase(first, turn, "moved") or 0) + (start and increase(start, last, "moved") or 0) > 0 then
+        before.evictions_per_s, before.evictions_per_kread = nil, nil -- slated counts what other moves lost
+    end
     shift = shift >= math.max(limits.verdict_shift_least_ratio, change) and shift or nil
     local traffic = (before.reads_per_s or 0) > 0 and after.reads_per_s and after.reads_per_s / before.reads_per_s
     traffic = traffic and traffic < limits.verdict_traffic_least_ratio and traffic or nil
