@@ -48,9 +48,12 @@ describe("the review of a move of pages", function()
             told(one, { from = 3, to = 5, pages = 2 }, "undo"))
     end)
 
-    it("warns of a source that starves, too, by the mean that its row of the class table has", function()
+    it("warns of a source that evicts more, by the mean that its row of the class table has", function()
         local one = watched({ age = 600 }, 400, { donor_evicts = 500 })
-        assert.equal("class 3 starves, too: it evicts 500 items a second, class 5 400",
+        assert.equal("class 3 evicts more: 500 items a second, class 5 only 400",
+            told(one, { from = 3, to = 5, pages = 1 }, "WARNING"))
+        one = watched({ age = 600 }, 0, { donor_evicts = 5 })
+        assert.equal("class 3 evicts more: 5 items a second, class 5 none",
             told(one, { from = 3, to = 5, pages = 1 }, "WARNING"))
         assert.equal("class 3 evicts too, 100 items a second: it will evict more",
             told(watched({ age = 600 }, 400, { donor_evicts = 100 }), { from = 3, to = 5, pages = 1 }, "WARNING"))

@@ -36,9 +36,10 @@ local function against_giving(from, to, pages)
     local own_s, its_s = starving.lived_s(from), to and starving.lived_s(to)
     if costs_items and pages + 1 >= (from.pages or 0) then
         return "is left with one page: it evicts nearly all it has"
-    elseif evicts > 0 and evicts >= receiver then
-        return ("starves, too: it evicts %s items a second, %s"):format(units.rate(evicts),
-            to and ("class %d %s"):format(to.id, units.rate(receiver)) or "and the pool needs nothing")
+    elseif evicts > receiver then
+        return ("evicts more: %s items a second, %s"):format(units.rate(evicts), not to and "and the pool needs nothing"
+            or receiver > 0 and ("class %d only %s"):format(to.id, units.rate(receiver))
+            or ("class %d none"):format(to.id))
     elseif costs_items and own_s and its_s and own_s < its_s then
         return ("would starve: it keeps its items %s, class %d %s"):format(units.age(own_s), to.id, units.age(its_s))
     elseif costs_items and evicts > 0 then
