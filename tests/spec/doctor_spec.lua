@@ -89,7 +89,7 @@ describe("the doctor on memory", function()
         assert.is_nil(told(false, 5))
     end)
 
-    it("finds pages to and fro where one went there and back within the last five minutes", function()
+    it("finds pages to and fro until a minute after one went back that had come in the five minutes before", function()
         local function told(there_s, back_s)
             local known = evicting({ time = 1001 }, { moves = {
                 { from = 38, to = 37, pages = 1, time_s = 1001 - there_s },

@@ -216,8 +216,10 @@ describe("the doctor", function()
     end)
 
     it("advises the window of automove only in the mode that uses it", function()
-        local moves = { { from = 3, to = 5, time_s = 1 }, { from = 5, to = 3, time_s = 2 } }
-        for mode, todo in pairs({ [0] = "slatectl audit", [1] = "slatectl set slab_automove_window 60",
+        local moves = { { from = 3, to = 5, time_s = 1, mode = "ratio" },
+            { from = 5, to = 3, time_s = 2, mode = "ratio" } }
+        for mode, todo in pairs({ [0] = "nothing: automove ratio moved them, and automove is off now",
+            [1] = "slatectl set slab_automove_window 60",
             [2] = "slatectl automove utility", lra = "slatectl automove utility",
             utility = "slatectl moves has the reason" }) do
             local _, after = pair(7, {}, {})
@@ -236,7 +238,19 @@ describe("the doctor", function()
             for i = 1, 8 do -- an operator may move pages there and back some times
                 moves[i] = { from = i % 2 == 1 and 3 or 5, to = i % 2 == 1 and 5 or 3, time_s = i, mode = mode }
             end
-            assert.equal(findings, select(2, finds(nil, after, moves):gsub("pages move back and forth", "")))
+            local text, list = finds(nil, after, moves)
+            assert.equal(findings, select(2, text:gsub("warning: pages moved back and forth", "")))
+            assert.equal(findings == 1, list[1].todo:find("a person or a program moved them, not", 1, true) ~= nil)
+        end
+    end)
+
+    it("has a finding for moves to and fro until a minute after the last; of a mode that is off now a note", function()
+        local _, after = pair(7, {}, {}, { time = { 1, 62 } })
+        after.slated, after.settings = "0.1.0", { slab_automove = 0 }
+        for time_s, found in pairs({ [1] = "", [2] = "note: " }) do
+            local text = finds(nil, after, { { from = 3, to = 5, time_s = 0, mode = "utility" },
+                { from = 5, to = 3, time_s = time_s, mode = "utility" } })
+            assert.equal(found, text:match("(%a+: )pages moved back and forth") or "", text)
         end
     end)
 
@@ -247,7 +261,7 @@ describe("the doctor", function()
             { from = 3, to = 5, time_s = 3 } })
         assert.truthy(text:find("critical: the server turns connections away", 1, true), text)
         assert.truthy(text:find("note: only 2% of the reads", 1, true), text)
-        assert.equal(1, select(2, text:gsub("pages move back and forth", "")), text)
+        assert.equal(1, select(2, text:gsub("pages moved back and forth", "")), text)
     end)
 end)
 

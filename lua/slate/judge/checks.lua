@@ -155,12 +155,14 @@ function CHECKS.idle_pages(about, add)
     end
 end
 
--- Against pages that go to and fro. Only the mode ratio has a window.
-local function against_ping_pong(about)
+-- Against pages that went to and fro, moved by a mode of automove or an operator. Only the mode ratio has a window.
+local function against_ping_pong(about, by)
     local why = "slatectl moves has the reason of each"
     local mode, window_s = view.automove_mode(about.now), about.settings.slab_automove_window
-    if mode == "off" then
-        return "automove is off: a person or a program moves them; slatectl audit shows which; " .. why
+    if by == "operator" then
+        return "a person or a program moved them, not automove: slatectl audit shows which; " .. why
+    elseif mode == "off" then
+        return ("nothing: automove %s moved them, and automove is off now; %s"):format(by or "-", why)
     elseif mode == "ratio" and math.type(window_s) and window_s < limits.window_most_s then
         return ("a longer window: slatectl set slab_automove_window %.0f; %s"):format(
             math.min(limits.window_most_s, math.max(limits.window_long_s, 2 * window_s // 1)), why)
@@ -180,12 +182,12 @@ local function moves_to_and_fro(about)
         local pair = ("%s %s"):format(math.min(move.from, move.to), math.max(move.from, move.to))
         local there = last[pair]
         local is_back = there and there.from == move.to and move.time_s - there.time_s <= limits.ping_pong_s
-            and (not now_s or now_s - move.time_s <= limits.ping_pong_s)
         if is_back and move.mode == "operator" then
             by_hand[pair] = (by_hand[pair] or 0) + 1
             is_back = by_hand[pair] > limits.ping_pong_by_hand
         end
-        if is_back and move.from ~= 0 and move.to ~= 0 and not is_noted[pair] then
+        local is_recent = not now_s or now_s - move.time_s <= limits.incident_shown_s
+        if is_back and is_recent and move.from ~= 0 and move.to ~= 0 and not is_noted[pair] then
             found[#found + 1], is_noted[pair] = move, true
         end
         last[pair] = move
@@ -203,8 +205,9 @@ function CHECKS.moves(about, add)
     end
     for _, move in ipairs(moves_to_and_fro(about)) do
         if not (move.mode == "utility" and view.automove_mode(about.now) == "utility") then -- it pauses such classes
-            add("warning", ("pages move back and forth between class %s and class %s"):format(move.from, move.to),
-                against_ping_pong(about), "page_moves")
+            local is_over = move.mode ~= "operator" and view.automove_mode(about.now) == "off"
+            add(is_over and "note" or "warning", ("pages moved back and forth between class %s and class %s"):format(
+                move.from, move.to), against_ping_pong(about, move.mode), "page_moves")
         end
     end
     if about.settings.slab_automove == 2 and not about.now.slated then
