@@ -97,9 +97,9 @@ describe("the doctor on memory", function()
             return found("moves", doctor.findings(known)) ~= nil
         end
         assert.is_true(told(290, 0))
-        assert.is_true(told(299, 299))
+        assert.is_true(told(60, 60))
         assert.is_false(told(320, 10))
-        assert.is_false(told(310, 301))
+        assert.is_false(told(310, 61))
     end)
 
     it("does not find pages to and fro where an operator takes a move back, and does it again", function()
@@ -110,7 +110,7 @@ describe("the doctor on memory", function()
                 moves[2 * i - 1] = { from = from, to = to, pages = 4, time_s = 900 + i, mode = mode }
                 moves[2 * i] = moves[2 * i - 1]
             end
-            return found("moves", doctor.findings(evicting({ time = 1001 }, { moves = moves }))) ~= nil
+            return found("moves", doctor.findings(evicting({ time = 961 }, { moves = moves }))) ~= nil
         end
         assert.is_false(told("operator", "operator"))
         assert.is_false(told("operator", "operator", "operator"))
@@ -268,23 +268,11 @@ describe("the last seconds of a server, against the time before", function()
         local stopped = idle_from(80)
         assert.equal(21, stopped.for_s) -- from the last sample that had some
         assert.is_true(stopped.was_per_s > 80 and stopped.was_per_s <= 101)
-        local one = incident.watch() -- 2 requests a second since its start: none in 1 s is chance
-        one:add(make(3600, {}, { cmd_get = 7200, get_hits = 0, cmd_set = 0 }))
-        one:add(make(3601, {}, { cmd_get = 7200, get_hits = 0, cmd_set = 0 }))
-        assert.is_nil(one:stopped())
-    end)
-
-    it("show no stopped traffic in a pause shorter than the time between bursts", function()
-        local function looked_for(seconds)
-            local one = incident.watch() -- 10,000 requests a second since its start
-            for i = 0, 3 do
-                one:add(make(3600 + i * seconds / 3, {}, { cmd_get = 36000000, get_hits = 0, cmd_set = 0 }))
-            end
-            return one:stopped()
+        local one = incident.watch() -- 19 requests a second since its start, none of them while it was watched
+        for i = 0, 30 do
+            one:add(make(3600 + i, {}, { cmd_get = 68400, get_hits = 0, cmd_set = 0, uptime = 3600 + i }))
+            assert.is_nil(one:stopped())
         end
-        assert.is_nil(looked_for(0.02))
-        assert.is_nil(looked_for(0.8))
-        assert.truthy(looked_for(1))
     end)
 
     it("show a hit ratio that fell to less than half, within seconds, from two samples alone, too", function()

@@ -160,8 +160,9 @@ local function against_few_hits(about)
 end
 
 function CHECKS.hits(about, add)
-    local lately = lately_of(about)
-    if (lately.hit_ratio or 1) < limits.hits_least_ratio and (lately.reads or 0) >= limits.hits_reads_least then
+    local lately, incidents = lately_of(about), about.one.incidents
+    if (lately.hit_ratio or 1) < limits.hits_least_ratio and (lately.reads or 0) >= limits.hits_reads_least
+        and not (incidents and incidents:came_since(about.now.time_s - lately.for_s)) then
         add("note", ("only %s of the reads find their item%s"):format(units.percent(lately.hit_ratio),
             lately.for_s < limits.hits_short_s and (", judged by %s of traffic"):format(units.age(lately.for_s)) or ""),
             against_few_hits(about), "hit_ratio")

@@ -86,7 +86,7 @@ end
 -- What to do about an incident that is tied to a change; nil: what is done without.
 local function todo_of(episode, change, cut)
     if cut then
-        return change.id and change.name == "maxbytes"
+        return not cut.is_over and change.id and change.name == "maxbytes"
             and ("take the memory back if its hits are missed: slatectl undo %d"):format(change.id) or nil
     elseif episode.name == "flush" then
         return change.name == "flush_all" and change.who and "ask the author; -F forbids flush_all"

@@ -6,16 +6,16 @@
 -- after them, and so do connections that were turned away. A stall, and a fall of hits, of items or of traffic, are
 -- found against the minute before. What a server does not report makes no incident.
 --
--- A fall of hits, items or requests while a restart, a flush or a stall is open is its consequence, and no incident:
--- hits that did not come are counted once.
+-- Hits or requests that fall within ten seconds of a restart, a flush, a stall or a fall of items are its consequence,
+-- and no incident; so are items while it is open. A later fall is an incident with a time of its own. Hits that did not
+-- come are counted once.
 --
 -- An incident is { name, from_s, to_s (times of snapshots), is_open, is_low (hits or requests are low by it: its line
 -- stands so long), is_back (they are as before, since ends_s), and as far as they are known: was, is (items, the hit
 -- ratio, requests a second, or open connections), most (of these), stalled_s, hits_was, hits_is (the hit ratio before
--- it and its lowest after),
--- requests_was, requests_is (requests a second, if they fell after it), cost_hits (hits that would have come without),
--- cut = { was, is } (the memory limit in bytes, if it fell at that time); if most items fell by that: moved_pages (so
--- many pages moved), else evicted (so many evictions) }.
+-- it and its lowest after), requests_was, requests_is (requests a second, if they fell after it), cost_hits (hits that
+-- would have come without), cut = { was, is, is_over } (the memory limit in bytes, if it fell at that time; whether it
+-- was raised again); if most items fell by that: moved_pages (so many pages moved), else evicted (so many evictions) }.
 local course = require "slate.judge.course"
 local limits = require "slate.judge.thresholds"
 local snapshot = require "slate.facts.snapshot"
@@ -60,11 +60,12 @@ end
 -- The incidents that make hits, items or requests fall, and their order where several are open.
 local CAUSE_ORDER <const> = { flush = 1, restart = 1, items_fell = 2, stall = 3 }
 
--- The open incident that is the cause of a fall now; nil without one. Of equals, the first.
-local function cause_of(self)
+-- The open incident that is the cause of a fall now; nil without one. Of equals, the first. since_s (optional): of
+-- those that were found since.
+local function cause_of(self, since_s)
     local cause
     for _, one in ipairs(self.list) do
-        local order = one.is_open and CAUSE_ORDER[one.name]
+        local order = one.is_open and one.to_s >= (since_s or 0) and CAUSE_ORDER[one.name]
         if order and (not cause or order < CAUSE_ORDER[cause.name]) then
             cause = one
         end
@@ -129,6 +130,14 @@ local function begin(self, name, from_s, to_s, usual, figures)
     return one
 end
 
+-- Ends the open incidents that is_replaced(one) names: what is low from now on is low by another.
+local function end_by_another(self, is_replaced)
+    for _, one in ipairs(self.list) do
+        one.is_open = one.is_open and not is_replaced(one)
+        one.is_low = one.is_low and one.is_open
+    end
+end
+
 local function begin_fall(self, name, from_s, usual, was, is)
     local cut = name ~= "traffic" and self.cut and from_s - self.cut.time_s <= limits.lately_s and self.cut or nil
     local figures = { was = was, is = is, cut = cut, hits_is = name == "hits_fell" and is or nil }
@@ -139,6 +148,9 @@ local function begin_fall(self, name, from_s, usual, was, is)
         else
             figures.evicted = evicted >= (was - is) / 2 and evicted or nil
         end
+    end
+    if name == "hits_fell" then
+        end_by_another(self, function(one) return one.hits_is end)
     end
     local one = begin(self, name, from_s, self.course.last.time_s, usual, figures)
     self.course:each_since(from_s, function(step) count_cost(self, one, step) end)
@@ -155,7 +167,7 @@ local function find_falls(self)
     for _, name in ipairs({ "items_fell", "hits_fell", "traffic" }) do
         -- As far back as a fall of this name was not found already.
         local was, is, usual, from_s = self.course:fall(name, self.begins_s[name])
-        local cause = was and cause_of(self)
+        local cause = was and cause_of(self, name ~= "items_fell" and from_s - limits.lately_s or nil)
         if was and (not cause or name == "traffic" and cause.name == "items_fell") then
             begin_fall(self, name, from_s, usual, was, is)
         elseif was and name == "traffic" and not cause.requests_was then
@@ -223,16 +235,19 @@ end
 
 -- Takes the last step into the figures of an incident.
 local function follow_figures(self, one, step, seen)
+    local is_late = step.time_s - one.to_s >= limits.lately_s - course.EARLY_S -- what falls later has another cause
     if one.name ~= "stall" and CAUSE_ORDER[one.name] and step.items then
         one.is = math.min(one.is or step.items, step.items)
     end
     if one.hits_is and seen and seen.hits then
         one.hits_is = math.min(one.hits_is, seen.hits / seen.gets)
-    elseif seen and one == cause_of(self) then
+    elseif seen and one == cause_of(self) and not one.has_judged_hits then
         one.hits_is = select(2, course.fall("hits_fell", one.usual, seen))
+        one.has_judged_hits = is_late and self.course:sum_since("gets", one.to_s) >= limits.incident_back_reads
+        self.begins_s.hits_fell = one.hits_is and step.time_s or self.begins_s.hits_fell
         add_news(self, one.hits_is and words.fewer_hits(one))
     end
-    if one.name == "restart" and not one.is_judged and step.time_s - one.to_s >= limits.lately_s - course.EARLY_S then
+    if one.name == "restart" and is_late and not one.is_judged then
         one.is_judged = true
         local was, is = course.fall("traffic", one.usual, self.course:lately())
         if was then -- clients that the restart lost
@@ -294,10 +309,7 @@ end
 
 local function find_flush(self, last, sample)
     if (growth(last, sample, "flushes") or 0) > 0 then
-        for _, one in ipairs(self.list) do -- what is low from now on is low by the flush
-            one.is_open = one.is_open and not (one.name == "items_fell" or one.name == "hits_fell")
-            one.is_low = one.is_low and one.is_open
-        end
+        end_by_another(self, function(one) return one.name == "items_fell" or one.name == "hits_fell" end)
         begin(self, "flush", last.time_s, sample.time_s, usual_now(self, "flush"),
             { was = last.items, is = sample.items })
     end
@@ -343,6 +355,15 @@ local function add_moves(self, now)
     end
 end
 
+-- Notes that the memory limit was lowered; once it is raised, that causes nothing more.
+local function find_cut(self, was, is, time_s)
+    if was and is and is < was then
+        self.cut = { time_s = time_s, was = was, is = is }
+    elseif was and is and is > was and self.cut then
+        self.cut.is_over, self.cut = true, nil
+    end
+end
+
 -- Adds the step that a sample ends, and judges it.
 local function add_step(self, from, sample)
     local step = { time_s = sample.time_s, seconds = sample.time_s - from.time_s, items = sample.items,
@@ -351,6 +372,7 @@ local function add_step(self, from, sample)
     for _, name in ipairs({ "gets", "hits", "requests", "evictions" }) do
         step[name] = growth(from, sample, name)
     end
+    step.hits = step.gets and step.hits -- hits of unknown reads are no ratio
     self.course:add(step)
     find_stall(self, from, step)
     if not step.is_stall then
@@ -380,9 +402,7 @@ function Incidents:add(now)
         find_flush(self, last, sample)
         find_refusals(self, last, sample, now)
         add_moves(self, now)
-        if (sample.limit_bytes or math.huge) < (last.limit_bytes or 0) then
-            self.cut = { time_s = sample.time_s, was = last.limit_bytes, is = sample.limit_bytes }
-        end
+        find_cut(self, last.limit_bytes, sample.limit_bytes, sample.time_s)
         if is_gap(self, sample.time_s - last.time_s) then
             forget(self)
             self.from = sample
@@ -407,9 +427,19 @@ function Incidents:lately(name)
     end
 end
 
+--- True if an incident that moves hits was found after a time: a mean from there on has the time before it, too.
+function Incidents:came_since(time_s)
+    for _, one in ipairs(self.list) do
+        if one.to_s > time_s and one.name ~= "connections" then
+            return true
+        end
+    end
+    return false
+end
+
 --- { was_per_s, for_s } if the server gets no requests now, but got some before; else nil.
 function Incidents:stopped()
-    local last, before = self.course:last_and_before(self.start)
+    local last, before = self.course:last_and_before()
     local cause = cause_of(self)
     if not last or last.requests ~= 0 or cause and (cause.name == "stall" or cause.requests_was) then
         return nil
@@ -419,9 +449,8 @@ function Incidents:stopped()
         return { was_per_s = one.was, for_s = self.last.time_s - one.from_s }
     end
     local was_per_s = before.requests and before.requests / before.seconds or 0
-    local is_long = last.seconds >= limits.pause_least_s
-        and was_per_s * last.seconds >= limits.pause_requests_least
-    return is_long and { was_per_s = was_per_s, for_s = last.seconds } or nil
+    return was_per_s * last.seconds >= limits.pause_requests_least
+        and { was_per_s = was_per_s, for_s = last.seconds } or nil
 end
 
 --- The last fall of hits that is a finding; else { name, was, is } if the hit ratio is less than half of that before;

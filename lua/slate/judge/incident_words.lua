@@ -18,8 +18,8 @@ end
 
 -- The cut of memory that made hits or items fall, after ": "; "" without one.
 local function by_cut(one)
-    return one.cut and (": the memory limit was lowered from %s to %s"):format(units.bytes_in_words(one.cut.was),
-        units.bytes_in_words(one.cut.is)) or ""
+    return one.cut and (": the memory limit was lowered from %s to %s%s"):format(units.bytes_in_words(one.cut.was),
+        units.bytes_in_words(one.cut.is), one.cut.is_over and ", and raised again" or "") or ""
 end
 
 local TITLES <const> = {
@@ -127,7 +127,8 @@ local MIB <const> = 1 << 20
 
 --- What to do about an incident.
 function M.todo(one)
-    return one.cut and ("take the memory back if its hits are missed: slatectl set maxbytes=%d"):format(
+    return one.cut and one.cut.is_over and "nothing: hits come back as items are stored again"
+        or one.cut and ("take the memory back if its hits are missed: slatectl set maxbytes=%d"):format(
         math.ceil(one.cut.was / MIB)) or one.moved_pages and TODOS.moved or one.evicted and TODOS.evicted
         or TODOS[one.name]
 end

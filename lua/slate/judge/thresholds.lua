@@ -71,7 +71,6 @@ return {
     -- The last seconds of a server, against the time before.
     course_lately_s = 4,
     course_before_s = 20, -- the least length of the time before; if less was seen, that is all since the start
-    pause_least_s = 0.9, -- requests come in bursts: a shorter pause may lie between two bursts
     pause_requests_least = 30, -- requests due in the pause: by chance a pause without any happens once in e^30
     fall_reads_least = 100, -- in each period: fewer reads make no hit ratio
     fall_from_least_ratio = 0.1, -- an earlier hit ratio below this was too small to fall
