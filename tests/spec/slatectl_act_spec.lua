@@ -76,6 +76,18 @@ for _, kind in ipairs(server.both()) do
             assert.same(before, settings())
         end)
 
+        it("puts on record that others took a change back already, and goes on to the change before it", function()
+            local before = settings()
+            ctl.succeed("set verbosity=1")
+            ctl.succeed("set lru_crawler_sleep=300")
+            ctl.client:command("lru_crawler sleep " .. before.lru_crawler_sleep)
+            local already = before.lru_crawler_sleep .. " already"
+            assert.truthy(ctl.succeed("undo"):find("change 2 is taken back: lru_crawler_sleep is " .. already, 1, true))
+            assert.truthy(ctl.succeed("audit"):find("lru_crawler_sleep: " .. already, 1, true))
+            ctl.succeed("undo")
+            assert.same(before, settings())
+        end)
+
         it("changes the four settings of lru tune, and lru mode, and finds the way back", function()
             local before = settings()
             ctl.succeed("set hot_lru_pct=10 warm_lru_pct=50 hot_max_factor=0.1 warm_max_factor=1.5")

@@ -36,8 +36,8 @@ end
 
 --- A changed setting in words. change: name, was and is, as of slate.facts.settings_change.plan and of the record.
 function M.changed_words(change)
-    return ("%s: %s -> %s"):format(change.name, settings.named(change.name, change.was),
-        settings.named(change.name, change.is))
+    local was, is = settings.named(change.name, change.was), settings.named(change.name, change.is)
+    return ("%s: %s"):format(change.name, was == is and is .. " already" or was .. " -> " .. is)
 end
 
 --- Checks a step against the server as it is. Returns the change or plan to carry out, or nil, message, code.

@@ -114,7 +114,8 @@ end
 -- changes -----------------------------------------------------------------------------------------------
 
 local function changed_words(name, was, is)
-    return ("%s: %s → %s"):format(name, settings.named(name, was), settings.named(name, is))
+    was, is = settings.named(name, was), settings.named(name, is)
+    return ("%s: %s"):format(name, was == is and is .. " already" or was .. " → " .. is)
 end
 
 -- The time of a recorded change by the observer's clock: slatetop reads the record some seconds later. The server
@@ -191,10 +192,8 @@ local function words_of(entry)
     elseif entry.what == "set" then
         return changed_words(entry.name, entry.was, entry.is)
     end
-    local function place(id)
-        return id == 0 and "the free pool" or id == -1 and "any class" or ("class %d"):format(id)
-    end
-    return ("%s moved from %s to %s"):format(units.plural(entry.pages, "page"), place(entry.src), place(entry.dst))
+    return ("%s moved from %s to %s"):format(units.plural(entry.pages, "page"), units.place(entry.src),
+        units.place(entry.dst))
 end
 
 --- The changes in a span: the entries of the record of changes (slate.facts.audit) for this server, and what changed
