@@ -388,6 +388,27 @@ describe("a change to marked servers", function()
         assert.is_nil(one.ui.review.refusal)
     end)
 
+    it("refuses an undo over what another client set since, on one server or one of many", function()
+        local one, servers = fleet("memcached-1.6.18", "memcached-1.6.18")
+        local set = tonumber(change.row(one.frame.live, "verbosity").now)
+        local function open(was, is)
+            local entry = { name = "verbosity", was = tostring(was), is = tostring(is) }
+            local back = { { name = "verbosity", value = entry.was, undoes = entry } }
+            review.open(one.ui, back, "undo", "set verbosity")
+            one.draw()
+            local refused = one.ui.review.refusal
+            review.open(one.ui, back, "undo", "set verbosity", true)
+            one.ui.review.taken = { [servers[1].model] = back }
+            one.draw()
+            return refused, one.ui.review.refusal
+        end
+        local alone, many = open(set + 1, set + 2)
+        assert.equal(("verbosity is no longer %d but %d: another client changed it since"):format(set + 2, set), alone)
+        assert.truthy(many:find(alone, 1, true), many)
+        assert.same({}, { open(set + 1, set) })
+        assert.same({}, { open(set, set + 1) }) -- it is back already
+    end)
+
     it("shows the end of an address that its title cannot hold", function()
         local one = console()
         one.frame.live.server = "/" .. ("long/"):rep(20) .. "one.sock"

@@ -293,12 +293,14 @@ function Acting:propose(of, title)
         id = of.entries[#of.entries].id }
     local classes, text = snapshot.by_id(self.observer.now), self.record and self.record.read() or ""
     for i, step in ipairs(list) do
+        local entry = of.entries[#list - i + 1]
         if step.kind == "move" then
-            local class, entry = classes[step.src] or {}, of.entries[#list - i + 1]
+            local class = classes[step.src] or {}
             local words, is_gone = steps.fit_move(step, entry, class.total_pages, audit.pages_due(text, entry))
             self.proposed.title = self.proposed.title .. (is_gone and "" or words) -- sending it looks again
         end
         self.proposed.changes[i] = shown.change(step)
+        self.proposed.changes[i].undoes = step.kind == "set" and entry or nil
     end
     return self.proposed
 end

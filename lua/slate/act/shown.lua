@@ -81,6 +81,18 @@ function M.why_not(one, who, replies, change)
     return settings_shown.check_shown(who, replies, change.name, change.value)
 end
 
+--- Why the undo of a setting would overwrite another client's value: a sentence; nil if it would not. replies: as for
+-- M.why_not; change: its field undoes is the entry on record that it takes back.
+function M.why_set_since(replies, change)
+    local entry = change.undoes
+    local now = entry and settings.value((settings.values(replies)), entry.name, tostring(entry.is))
+    if now and settings.is_set_since(entry, now) then
+        local name, text = M.named(entry.name, now)
+        local _, left = M.named(entry.name, tostring(entry.is))
+        return ("%s is no longer %s but %s: another client changed it since"):format(name, left, text)
+    end
+end
+
 --- The lines to send for a change: a list of { line, times }.
 function M.lines(who, replies, change)
     if change.pages then

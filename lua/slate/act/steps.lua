@@ -184,7 +184,7 @@ local function is_own_setting(context, client, entry)
     local now, message, code = setting_now(context, client, entry)
     if not now then
         return nil, message, code
-    elseif now.stands or settings.same(entry.name, tostring(entry.was), now.text) then
+    elseif not settings.is_set_since(entry, now.text) then
         return true
     end
     local since_s = entry.time_s or math.huge

@@ -51,6 +51,16 @@ function M.why_not(model, change)
     return shown.why_not(model.observer, server.who(now), model.answers:replies(now), change)
 end
 
+--- Why an undo would overwrite another client's value, of slate.act.shown; nil if none of its changes would.
+function M.why_set_since(model, changes)
+    for _, one in ipairs(model.now and changes or {}) do
+        local why = shown.why_set_since(model.answers:replies(model.now), one)
+        if why then
+            return why
+        end
+    end
+end
+
 --- The lines that the change sends: a list of { line, times }.
 function M.lines(model, change)
     local now = model.now

@@ -32,7 +32,8 @@ end
 function M.open(ui, plan, kind, title, is_for_marked)
     local copy = {}
     for i, one in ipairs(plan) do
-        copy[i] = { from = one.from, to = one.to, pages = one.pages, name = one.name, value = one.value }
+        copy[i] = { from = one.from, to = one.to, pages = one.pages, name = one.name, value = one.value,
+            undoes = one.undoes }
     end
     ui.review = { is_open = true, refusal = M.UNSEEN, kind = kind or "change", title = title, plan = copy,
         is_for_marked = is_for_marked, terms = { minutes = 0, evictions_pct = 20, hit_points = 1 },
@@ -193,6 +194,10 @@ local function add_plan(sheet, frame, ui, forecasts)
             if why and (review.kind == "change" or one.pages) then
                 return why, code == "usage"
             end
+        end
+        why = change.why_set_since(model, review.plan)
+        if why then
+            return why, false
         end
         add_lines(sheet, fields.has_steps(review) and {} or lines_of(model, review.plan))
     end

@@ -257,6 +257,12 @@ end
 
 -- on the screen -------------------------------------------------------------------------------
 
+--- True if another client set a setting since a change on record: its value is neither that of the change nor the one
+-- before. entry: of slate.facts.audit; now: the server's text.
+function M.is_set_since(entry, now)
+    return not (M.same(entry.name, tostring(entry.is), now) or M.same(entry.name, tostring(entry.was), now))
+end
+
 --- Converts a server's text to the screen's: "64" (MiB), "segmented", "off".
 function M.shown(row, text)
     if row.unit and tonumber(text) then
