@@ -333,6 +333,21 @@ describe("the review of a setting", function()
         assert.equal(memory, told_of)
     end)
 
+    it("tells nothing of more or less memory while the server lacks a part of its sample, as after a change", function()
+        local asked = { curve = ("STAT bytes %d\r\nSTAT reads 10000\r\nSTAT point:%d 0.5\r\nSTAT point:%d 0.7\r\n"
+            .. "STAT lacks no quarter of a turnover was seen since the last change\r\nEND\r\n"):format(64 * MIB,
+            32 * MIB, 96 * MIB) }
+        local one = watched({}, 0, { slated = "0.1.0", evictions = 1 })
+        local untold = "what other memory would bring is not known: no quarter of a turnover was seen since the last "
+            .. "change"
+        for _, mib in ipairs({ "32", "96" }) do
+            assert.equal(untold, told(one, { name = "maxbytes", value = mib }, "expects", asked))
+        end
+        assert.equal(untold, shown.sentences(one, asked)[1].text)
+        asked.curve = asked.curve:gsub("lacks [%l ]+", "lacks nothing")
+        assert.truthy(told(one, { name = "maxbytes", value = "32" }, "expects", asked):find("^hit ratio 60"))
+    end)
+
     it("says which modes of automove are not for long", function()
         local one = watched({}, 0)
         assert.truthy(told(one, { name = "slab_automove", value = "2" }, "WARNING"):find("trial", 1, true))

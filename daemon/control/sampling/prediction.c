@@ -146,6 +146,10 @@ static bool prediction_find_policy(const struct prediction *t, const struct evic
     return false;
 }
 
+void prediction_forget(struct prediction *t) {
+    *t = (struct prediction){.lacks = "no quarter of a turnover was seen since the last change"};
+}
+
 void prediction_log_changed(struct prediction_log *l, const struct prediction_change *change) {
     struct prediction_change c = *change;
     bool sizes = c.bytes_was != c.bytes_is, policies = c.policy_was != c.policy_is;
@@ -158,9 +162,7 @@ void prediction_log_changed(struct prediction_log *l, const struct prediction_ch
     l->change = c;
     l->windows = 0;
     l->hits = l->misses = 0;
-    /* the predictions were about the cache before the change */
-    l->made =
-        (struct prediction){.lacks = "no quarter of a turnover was seen since the last change"};
+    prediction_forget(&l->made);
 }
 
 bool prediction_log_overtaken(struct prediction_log *l) {

@@ -41,6 +41,8 @@ struct prediction {
  * windows over which policies, and sizes, are counted. */
 void prediction_make(const struct shadow *, const struct share_classes *, double cache_bytes,
                      double lately, double longer, struct prediction *);
+/* Forgets predictions: they are about the cache before a change. */
+void prediction_forget(struct prediction *);
 /* Half the width of a band, from three standard errors: of the sample, of the miniatures themselves
  * and of the size or the time that a miniature is apart from. */
 double prediction_band(double deviation, double model_error, double apart_error);

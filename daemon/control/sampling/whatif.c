@@ -20,9 +20,6 @@ enum {
     STEPS_MAX = 24 * STEPS_AN_OCTAVE,
     KEYS_FEW = 2 * PREDICTION_KEYS_MIN, /* below, more records; keys may leave the sample */
 };
-/* The cache's memory counts as changed when it differs by this ratio. Smaller differences come from
- * the other parts of the process, which share the memory. */
-#define RESIZED_RATIO 0.05
 
 struct whatif *whatif_create(struct cache *cache, size_t limit_bytes, unsigned threads) {
     struct whatif *w = calloc(1, sizeof *w);
@@ -90,8 +87,7 @@ static bool whatif_allocate(struct whatif *w) {
 /* After a change of the policy or of the memory, counting for sizes begins anew. */
 static void whatif_note_change(struct whatif *w, const struct evict_policy *running,
                                uint64_t bytes) {
-    double factor = (double)bytes / (double)w->sized_bytes;
-    bool resized = factor < 1 - RESIZED_RATIO || factor > 1 + RESIZED_RATIO;
+    bool resized = whatif_is_resized(w);
     if (running == w->running && !resized) {
         return;
     }

@@ -25,6 +25,7 @@ struct whatif {
     const struct evict_policy *running;
     uint64_t       changed_window, changes;
     struct prediction_log predictions;
+    uint64_t       sized_bytes; /* the cache's memory when counting for sizes began */
     char           why[AUTO_WHY_BYTES], changed[AUTO_WHY_BYTES];
 
     /* What follows belongs to the thread that calls whatif_tend. */
@@ -34,7 +35,6 @@ struct whatif {
     struct cache_samples samples;
     unsigned steps;              /* steps by which the rate is lower than the rate that was set */
     double   adopted;            /* the rate from which these steps count */
-    uint64_t sized_bytes;        /* the cache's memory when counting for sizes began */
     uint32_t key_every;
     struct cache_read_counts reads_before; /* at the end of the last window */
     uint64_t wait_us, second_us;
@@ -52,5 +52,6 @@ size_t   whatif_ring_bytes(const struct whatif *);   /* of each thread's ring */
 size_t   whatif_memory_most(const struct whatif *);  /* of all parts */
 size_t   whatif_shadow_share(const struct whatif *); /* what the miniatures and curves may take */
 uint64_t whatif_cache_bytes(const struct whatif *);  /* the cache's limit, in whole pages */
+bool     whatif_is_resized(const struct whatif *);   /* since counting for sizes began */
 void     whatif_classes_bytes(const struct whatif *, struct share_classes *);
 #endif

@@ -15,6 +15,10 @@ enum {
     MALLOC_SHARE = 64, /* the part that malloc needs around blocks */
 };
 
+/* The cache's memory counts as changed when it differs by this ratio. Smaller differences come from
+ * the other parts of the process, which share the memory. */
+#define RESIZED_RATIO 0.05
+
 static size_t whatif_memory_larger(size_t a, size_t b) { return a > b ? a : b; }
 static size_t whatif_memory_smaller(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -48,6 +52,11 @@ uint64_t whatif_cache_bytes(const struct whatif *w) {
     return (uint64_t)atomic_load_explicit(&cache_slab(w->cache)->arena->page_limit,
                                           memory_order_relaxed) *
            PAGE_BYTES;
+}
+
+bool whatif_is_resized(const struct whatif *w) {
+    double factor = (double)whatif_cache_bytes(w) / (double)w->sized_bytes;
+    return factor < 1 - RESIZED_RATIO || factor > 1 + RESIZED_RATIO;
 }
 
 void whatif_classes_bytes(const struct whatif *w, struct share_classes *to) {

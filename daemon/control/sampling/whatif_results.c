@@ -123,6 +123,11 @@ void whatif_predictions(struct whatif *w, struct prediction_log *to) {
     lock_take(&w->lock);
     *to = w->predictions;
     bool on = w->rate > 0 && w->shadow != NULL;
+    /* the change will be noted when the window ends */
+    if (on && to->made.enough &&
+        (cache_policy(w->cache) != w->running || whatif_is_resized(w))) {
+        prediction_forget(&to->made);
+    }
     lock_release(&w->lock);
     if (!on) {
         to->made = (struct prediction){.enough = false};

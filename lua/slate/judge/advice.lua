@@ -187,7 +187,7 @@ local function for_target(curve, points, here, wanted, least_bytes)
     end
     bytes = math.max(bytes, least_bytes)
     local gain, error_ratio, most_gain = sampled.gain_at(curve, bytes / curve.bytes)
-    if relief.few_reads(curve) or limits.errors_apart * error_ratio > math.abs(gain) then
+    if relief.untold(curve) or limits.errors_apart * error_ratio > math.abs(gain) then
         return ("the memory for %g %% of hits is not known: by the curve it is about %s, whose gain is %s, of %s")
             :format(wanted * 100, units.bytes_in_words(bytes), relief.gain_words(gain, error_ratio, most_gain),
                 units.plural((curve.reads or 0) // 1, "sampled read")), bytes

@@ -290,11 +290,19 @@ function M.against_classes(now)
         and ("slatectl geometry auto %d --force"):format(pages) or "start it with a larger -f")
 end
 
---- A sentence: the sample cannot tell yet what more or less memory brings; nil if it can.
+local UNTOLD <const> = "what other memory would bring is not known: "
+
+--- A sentence: too few reads were sampled to tell what more or less memory brings; nil if there are enough.
 function M.few_reads(curve)
     local reads = curve.reads or 0
-    return reads < limits.sampled_reads_least and ("what other memory would bring is not known: %s of the %d that are "
-        .. "needed"):format(units.plural(reads // 1, "sampled read"), limits.sampled_reads_least) or nil
+    return reads < limits.sampled_reads_least and UNTOLD .. ("%s of the %d that are needed"):format(
+        units.plural(reads // 1, "sampled read"), limits.sampled_reads_least) or nil
+end
+
+--- A sentence: the sample cannot tell yet what more or less memory brings; nil if it can. After its start, and after a
+-- change of its memory, a cache has not settled: until then its server lacks something, and says what.
+function M.untold(curve)
+    return M.few_reads(curve) or curve.lacks and UNTOLD .. curve.lacks or nil
 end
 
 --- A sentence: the cache never evicted and still has pages to take; nil if it is full, or was. general: of a snapshot.
@@ -337,7 +345,7 @@ end
 
 -- A sentence: the sample does not tell what more memory would bring; nil if it does.
 local function untold_by(curve)
-    return verdict.failed_before(curve) or M.few_reads(curve)
+    return verdict.failed_before(curve) or M.untold(curve)
         or sampled.is_young(curve) and sampled.first_reads_words(curve) or nil
 end
 
@@ -352,7 +360,7 @@ end
 function M.gain(curve, about, times)
     local below = M.below_least(about.classes, times * curve.bytes)
     local untold = below and "out of reach: " .. below or times > 1 and M.without_gain(curve, about)
-        or M.few_reads(curve)
+        or M.untold(curve)
     local gain, error_ratio, most = sampled.gain_at(curve, times)
     if untold or not gain then
         return nil, untold or sampled.too_few("for a curve")

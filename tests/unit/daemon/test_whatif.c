@@ -428,6 +428,27 @@ static void test_s3auto_stays_with_its_structure(uint64_t seed) {
     end(&s);
 }
 
+/* Of the predictions: what the sample lacks for them; empty: nothing. */
+static const char *lack_told(struct setup *s) {
+    static struct prediction_log log;
+    whatif_predictions(s->whatif, &log);
+    return log.made.lacks;
+}
+
+TEST(test_no_prediction_is_of_the_cache_before_a_change) {
+    static const char *const since = "no quarter of a turnover was seen since the last change";
+    struct setup s = fresh(&evict_s3fifo, 1, false);
+    phase(&s, RECENT, ITEMS * 30, 1);
+    is_str(lack_told(&s), "", "a cache that was seen for long has predictions");
+    cache_set_limit(s.cache, (size_t)(PAGES - 1) * MIB);
+    is_str(lack_told(&s), since, "after a change of the limit it has none, also before the next window ends");
+    cache_set_limit(s.cache, (size_t)PAGES * MIB);
+    is_str(lack_told(&s), "", "unless the limit is changed back before");
+    cache_set_policy(s.cache, &evict_lru, SLAB_CLASS_NONE);
+    is_str(lack_told(&s), since, "nor has it any after a change of the policy");
+    end(&s);
+}
+
 /* Why auto_choose chooses. The keys come again soon; the sampled cache holds `times` as many of them as the miniature of its policy. */
 static void why_told(bool follow, unsigned times, char why[AUTO_WHY_BYTES]) {
     enum { CACHE_BYTES = 32 * MIB, HELD = 300, REQUESTS = 20000, WINDOW = 1000 };
