@@ -61,10 +61,15 @@ end
 
 -- words ---------------------------------------------------------------------------------------
 
---- What the donor has to give: "has 3 free pages", "keeps its items 10m22".
+--- Why the donor gives, in words that are true of it: "has 3 free pages", "keeps its items 10m22" if that is clearly
+-- longer, "needs its pages less" if that is only predicted.
 function M.donor_has(move)
-    return starving.has_spare(move.free_pages) and "has " .. units.plural(move.held_free_pages, "free page")
-        or "keeps its items " .. units.age(move.lifetime_s)
+    if starving.has_spare(move.free_pages) or move.free_pages >= move.pages then
+        return "has " .. units.plural(move.held_free_pages, "free page")
+    elseif move.lifetime_s and move.lifetime_s >= limits.clearly_ratio * (move.row.life_s or 0) then
+        return "keeps its items " .. units.age(move.lifetime_s)
+    end
+    return move.made and "needs its pages less" or "could give pages"
 end
 
 --- True if a move that is not advised is expected to bring hits: its gain is not certain.
@@ -169,9 +174,8 @@ function M.remedy(move, plan)
             or "no other class has a page to spare"
     end
     local trade = trade_words(move)
-    return ("try slatectl move %d %d %d --dry-run (class %d: %skeeps its items %s)%s"):format(move.from, move.to,
-        move.pages, move.from, move.free_pages > 0 and units.plural(move.held_free_pages, "free page") .. ", " or "",
-        units.age(move.lifetime_s), trade and "; it " .. trade or "")
+    return ("try slatectl move %d %d %d --dry-run (class %d %s)%s"):format(move.from, move.to, move.pages, move.from,
+        M.donor_has(move), trade and "; it " .. trade or "")
 end
 
 --- What to do about classes that starve or refuse stores, as sentences with the command to type if there is one, in the
