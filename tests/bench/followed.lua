@@ -24,7 +24,7 @@ local view = require "slate.judge.view"
 
 local LOADS <const> = { "etc", "shift", "twitter", "late", "expire", "session", "growing", "news", "small", "large",
     "etc:tokens", "session:level", "users:news", "articles:through", "late:growing", "mixed:loops", "spread:session",
-    "tokens:users" }
+    "tokens:users", "calcified" }
 local ROUNDS <const>, MODE_S <const> = tonumber(os.getenv("ROUNDS") or 5), tonumber(os.getenv("MODE_S") or 300)
 local WATCH_S <const>, SETTLE_S <const>, TURN_S <const> = 15, 40, 30
 local OF_PAGES <const> = { moves = true, held = true } -- besides those that name a class

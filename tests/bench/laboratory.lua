@@ -29,8 +29,9 @@ local function stream(prefix, sizes, law, keys, rate, reads, ttl_s, phase_s, gro
 end
 
 -- Keys that are each set once, before the streams.
-local function old(sizes, keys)
-    return { prefix = "old", sizes = sizes, law = "sequential", keys = keys, rate = keys, reads = 0, growth = 1 }
+local function old(sizes, keys, ttl_s)
+    return { prefix = "old", sizes = sizes, law = "sequential", keys = keys, rate = keys, reads = 0, growth = 1,
+        ttl_s = ttl_s }
 end
 
 -- MiB of memory, streams, and the first fill. Constants may be fitted on these:
@@ -76,6 +77,7 @@ local HELD_OUT <const> = {
     level = { 32, { stream("a", "u100,140", "uniform", 100000, 2000),
         stream("b", "u700,900", "zipf:0.7", 30000, 1500, 90),
         stream("c", "u3000,3600", "uniform", 6000, 700, 90, 60) } },
+    calcified = { 64, { stream("c", "u3000,12000", "zipf:1", 20000, 800) }, old("u140,160", 290000, 60) },
 }
 
 -- A client's transport (slate.wire.transport) to the server in this process.

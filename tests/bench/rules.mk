@@ -38,7 +38,7 @@ $B/bench/%: tests/bench/%.c
 # ended goes on. ALL=1: all loads, each with three seeds.
 LABORATORY := $B/bench/twins tests/bench/laboratory.lua
 LOADS_FIT  := etc sizes shift alike twitter spread late expire session mixed moving
-LOADS_HELD := users articles through tokens news growing small large loops level
+LOADS_HELD := users articles through tokens news growing small large loops level calcified
 TWIN_LOADS  = $(or $(LOADS),$(if $(ALL),$(LOADS_FIT) $(LOADS_HELD),expire spread users tokens))
 TWIN_SEEDS  = $(or $(SEEDS),$(if $(ALL),1 2 3,1))
 played      = $(foreach load,$(TWIN_LOADS),$(TWIN_SEEDS:%=$B/bench/$1/$(load)-%))

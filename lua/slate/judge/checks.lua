@@ -115,8 +115,8 @@ end
 
 --- Classes that starve for want of pages: a fault if the moves to them bring hits that count.
 function CHECKS.starving(about, add)
-    for _, move in ipairs(about.plan.advised) do
-        if not move.refuses then
+    for _, move in ipairs(about.plan) do
+        if move.is_advised and not move.refuses then
             add(about.plan.is_large and "warning" or "note", relief.need_words(move.row, move),
                 relief.remedy(move, about.plan), "starving", move.to,
                 move.made and math.max(0, move.made.hits_per_s))

@@ -1,16 +1,18 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The plan of page moves for all classes in need, one move for each: every screen and command names these moves, in
--- this order. Classes that refuse stores come first, then those that starve, the largest predicted gain first. Pure.
+--- The plan of page moves for all classes in need: every screen and command names these moves, in this order. Classes
+-- that refuse stores come first, then those that starve, the largest predicted gain first. Pure.
 --
--- Each class in turn gets pages of the donor whose pages bring most hits: as many as the class can use and as bring it
--- more hits than the donor loses; a half or less of these where only then a gain is sure. Lives of items say which
--- class starves, but pages help only if they bring hits: a class that no client reads evicts as before, while its donor
--- loses hits. So a move is advised once a gain is predicted, and until that gain is gone. While no prediction is
--- possible, lives alone decide; after predictions of moves that did not come true, only free pages are advised. A class
--- that refuses stores gets pages at the price of hits, too, but no more than the refused items need. On a server that
--- never evicts (-M) no page with live items moves: there only classes with whole free pages give.
+-- Idle pages go first, and all at once: slate.judge.idle_pages shares them out. A class without a share gets pages of
+-- the donor whose pages bring most hits: as many as the class can use and as bring it more hits than the donor loses; a
+-- half or less of these where only then a gain is sure. Lives of items say which class starves, but pages help only if
+-- they bring hits: a class that no client reads evicts as before, while its donor loses hits. So a move is advised once
+-- a gain is predicted, and until that gain is gone. While no prediction is possible, lives alone decide; after
+-- predictions of moves that did not come true, only free pages are advised. A class that refuses stores gets pages at
+-- the price of hits, too, but no more than the refused items need. On a server that never evicts (-M) no page with live
+-- items moves: there only classes with whole free pages give.
 local find = require "slate.base.find"
 local gather = require "slate.base.gather"
+local idle = require "slate.judge.idle_pages"
 local limits = require "slate.judge.thresholds"
 local policy_curve = require "slate.base.policy_curve"
 local starving = require "slate.judge.starving"
@@ -25,13 +27,11 @@ local PAGE_BYTES <const> = 1 << 20
 local STEPS <const> = 16 -- moves of so many sizes are compared,
 local DONORS <const> = 3 -- from so many donors: those whose next page costs least
 
--- The pages that a class can use: the geometric mean of a most and a least. The most are filled by the items that the
--- class evicts and refuses now, in half of the time after which free pages are idle, since a class evicts less as it
--- fills. The least are needed for its misses at today's hits a page, as if all keys were equally popular. class: the
--- row's figures, of slate.judge.verdict; nil if unknown.
+-- The pages with items that a class can use: the geometric mean of those that it fills and those that it needs for its
+-- misses at today's hits a page, as if all keys were equally popular. class: the row's figures, of
+-- slate.judge.verdict; nil if unknown.
 local function usable_pages(row, class)
-    local items_per_s = (row.mean_evicted_per_s or 0) + (row.out_of_memory_per_s or 0)
-    local most = items_per_s * limits.idle_fills_s / 2 * (row.chunk_bytes or PAGE_BYTES) / PAGE_BYTES
+    local most = idle.filled_pages(row)
     local least = class and class.get_hits_per_s > 0 and not starving.refuses(row)
         and math.min(most, (row.pages or 0) * class.misses_per_s / class.get_hits_per_s) or most
     return math.max(1, math.tointeger(math.sqrt(least * most) // 1) or 1)
@@ -42,10 +42,6 @@ end
 local function refused_pages(self, row)
     local bytes = row.out_of_memory_per_s * (self.seen_s or 0) * (row.chunk_bytes or PAGE_BYTES)
     return math.max(1, math.tointeger(math.ceil(bytes / PAGE_BYTES)) or 1)
-end
-
-local function is_in_need(row)
-    return starving.is_short(row) or starving.refuses(row)
 end
 
 -- The moves of an earlier plan by class id. They stay advised unless others are clearly better; not to classes that got
@@ -66,12 +62,13 @@ local function state_of(one, curves, earlier)
     local seen, _, seen_s = verdict.figures_seen(one, curves)
     earlier = earlier and (earlier.curves == nil) == (curves == nil) and earlier or {}
     local self = { one = one, time_s = one.now and one.now.time_s or 0, curves = curves,
-        seen = seen, seen_s = seen_s, given = {}, gain_of_page = {}, most_of_page = {},
+        seen = seen, seen_s = seen_s, given = {}, got = {}, shares = {}, gain_of_page = {}, most_of_page = {},
         standing = standing_moves(earlier, one.rows), first = earlier[1] and earlier[1].to,
+        first_at_s = earlier.first_at_s or -math.huge,
         never_evicts = (one.now and one.now.settings or {}).evictions == "off", failed = verdict.failed_moves(one) }
     for _, row in ipairs(seen and one.rows or {}) do
         local class = seen.by_id[row.id]
-        if class and is_in_need(row) then
+        if class and starving.is_in_need(row) then
             local gain, _, most = policy_curve.gain(class, 1)
             self.gain_of_page[row.id], self.most_of_page[row.id] = gain, most
         end
@@ -82,7 +79,8 @@ end
 -- The move from this donor to this class if it stands; else nil.
 local function standing_move(self, to, donor_id)
     local move = self.standing[to.id]
-    return move and move.from == donor_id and move or nil
+    local _, further = find.by(move and move.further or {}, "from", donor_id)
+    return move and move.from == donor_id and move or further
 end
 
 -- Whether a class may give a page more to another. A class that pages would help itself gives none.
@@ -110,6 +108,20 @@ local function donors_of(self, to)
             or nil
     end
     return #empty > 0 and empty or donors
+end
+
+-- The donor of idle pages for a class, and their number: one without items, else the one that was advised before, else
+-- the one with most idle pages; nil without one.
+local function idle_donor(self, to)
+    local best, most, rank = nil, 0, 0
+    for _, row in ipairs(self.one.rows) do
+        local pages = idle.pages(self, row)
+        local as = pages + (standing_move(self, to, row.id) and 1e9 or 0) + (row.used_ratio == 0 and 2e9 or 0)
+        if pages > 0 and as > rank then
+            best, most, rank = row, pages, as
+        end
+    end
+    return best and donor_of(self, best), most
 end
 
 -- The most pages that a donor may give: its free ones, else half of those that it has.
@@ -262,7 +274,7 @@ local function predict(self, move)
     local is_good
     repeat
         local made, why = verdict.predicted_move(self.one, move.from, move.to, pages, self.curves,
-            self.given[move.from])
+            self.given[move.from], self.got[move.to])
         is_good = made and is_worth(self, move, made)
         if is_good or pages == move.pages then
             move.pages, move.made, move.why = pages, made, why
@@ -275,19 +287,49 @@ local function predict(self, move)
     move.is_advised = move.refuses or not move.failed and (not move.made or is_good)
 end
 
--- The move to a class; nil if no class can give.
-local function move_to(self, to)
-    local class = self.seen and self.seen.by_id[to.id]
-    local donor, pages = (class and donor_by_hits or donor_by_lives)(self, to, usable_pages(to, class))
-    if not donor then
-        return nil
-    end
-    local move = { from = donor.id, to = to.id, pages = steady_pages(self, to, donor, pages), row = to,
+-- The move of pages from a donor to a class.
+local function new_move(self, to, donor, pages)
+    local move = { from = donor.id, to = to.id, pages = math.tointeger(pages), row = to, further = {},
         free_pages = math.tointeger(starving.free_pages(donor)),
         held_free_pages = math.tointeger((donor.held_free_pages or donor.free_pages or 0) // 1),
-        lifetime_s = starving.lifetime_s(donor), refuses = starving.refuses(to) }
+        lifetime_s = starving.lived_s(donor) and starving.lifetime_s(donor), refuses = starving.refuses(to) }
     predict(self, move)
     return move
+end
+
+-- Pages of a move are taken into account for the next moves.
+local function count_in(self, move)
+    self.given[move.from] = (self.given[move.from] or 0) + move.pages
+    self.got[move.to] = (self.got[move.to] or 0) + move.pages
+end
+
+-- The move to a class; nil if no class can give. Its share of the idle pages comes from one donor, and what that one
+-- has not from further ones.
+local function move_to(self, to)
+    local class, share = self.seen and self.seen.by_id[to.id], self.shares[to.id] or 0
+    local donor, pages = idle_donor(self, to)
+    if share > 0 and donor then
+        pages = math.min(share, pages)
+    else
+        donor, pages = (class and donor_by_hits or donor_by_lives)(self, to, usable_pages(to, class))
+        pages = donor and steady_pages(self, to, donor, pages)
+    end
+    return donor and new_move(self, to, donor, pages)
+end
+
+-- The further moves of idle pages to a class. A donor that keeps some gave as many as bring a gain.
+local function further_moves(self, move)
+    local list, last, left = {}, move, (self.shares[move.to] or 0) - move.pages
+    while left > 0 do
+        local donor, pages = idle_donor(self, move.row)
+        local further = donor and donor.id ~= last.from and new_move(self, move.row, donor, math.min(left, pages))
+        if not (further and further.is_advised) then
+            break
+        end
+        count_in(self, further)
+        list[#list + 1], last, left = further, further, left - further.pages
+    end
+    return list
 end
 
 -- Sorts rows in need in the order in which they get pages: those that refuse stores, then by the hits that a page
@@ -304,12 +346,22 @@ local function sort_needs(self, rows)
 end
 
 -- The place of a move in the plan: the larger the earlier. first: the id of the class that was first, which stays first
--- until another one gains twice as much.
+-- until another one gains twice as much, or gained more for ten seconds: all observers name the same class then.
 local function rank_of(move, first)
     local row, gain = move.row, move.made and move.made.hits_per_s
     local size = move.refuses and row.out_of_memory_per_s or move.is_advised and gain or row.mean_evicted_per_s or 0
     local kind = move.refuses and 2e12 or move.is_advised and 1e12 or 0
     return kind + math.min(size, 1e9) * (row.id == first and limits.clearly_ratio or 1)
+end
+
+-- Sorts the moves. The plan has first_at_s: when the first one was the largest last.
+local function sort_plan(self, plan)
+    local largest = largest_first(plan, rank_of, "to")[1]
+    plan.first_at_s = self.time_s
+    if largest and largest.to ~= self.first and self.time_s - self.first_at_s < limits.lately_s then
+        largest_first(plan, function(move) return rank_of(move, self.first) end, "to")
+        plan.first_at_s = plan[1].to == self.first and self.first_at_s or self.time_s
+    end
 end
 
 -- Writes the judgement into the rows: a class starves only if pages would help it.
@@ -339,29 +391,39 @@ local function sum_of(plan)
     return #list > 0 and #list == #plan.advised and verdict.sum(list) or nil
 end
 
-local function is_large(plan)
-    local was = plan.earlier and plan.earlier.is_large
-    return not plan.sum or plan.sum.hit_ratio_change >= limits.gain_least_ratio / (was and limits.clearly_ratio or 1)
+-- Whether the moves bring hits that count: nobody knows how many, or a point; or half of that, if it was a point in the
+-- last ten seconds. The plan has large_at_s: when it was.
+local function is_large(plan, time_s)
+    local was, gain = plan.earlier or {}, plan.sum and plan.sum.hit_ratio_change or math.huge
+    plan.large_at_s = gain >= limits.gain_least_ratio and time_s or was.is_large and was.large_at_s or nil
+    return gain >= limits.gain_least_ratio / limits.clearly_ratio and is_expected({ time_s = time_s }, plan.large_at_s)
 end
 
 local function make(one, curves, earlier)
-    local rows = starving.in_order(one.rows, is_in_need)
+    local rows = starving.in_order(one.rows, starving.is_in_need)
     local plan = { now = one.now, curves = curves, earlier = earlier, advised = {}, stuck = {} }
-    local self = rows[1] and state_of(one, curves, earlier) -- the figures of ten seconds cost more than all else
-    for _, row in ipairs(self and sort_needs(self, rows) or {}) do
+    if not rows[1] then -- the figures of ten seconds cost more than all else
+        mark(one, plan)
+        return plan
+    end
+    local self = state_of(one, curves, earlier)
+    self.shares = idle.shares(self, sort_needs(self, rows), earlier and earlier.shares)
+    for _, row in ipairs(rows) do
         local move = move_to(self, row)
         plan[#plan + 1] = move
         plan.stuck[#plan.stuck + 1] = not move and starving.refuses(row) and row or nil
         if move and move.is_advised then
-            self.given[move.from] = (self.given[move.from] or 0) + move.pages
+            count_in(self, move)
+            move.further = further_moves(self, move)
         end
     end
-    largest_first(plan, function(move) return rank_of(move, self.first) end, "to")
+    sort_plan(self, plan)
     for _, move in ipairs(plan) do
         plan.advised[#plan.advised + 1] = move.is_advised and move or nil
+        table.move(move.further, 1, #move.further, #plan.advised + 1, plan.advised)
     end
-    plan.state, plan.never_evicts, plan.sum = self, self and self.never_evicts, sum_of(plan)
-    plan.is_large = is_large(plan)
+    plan.state, plan.shares, plan.never_evicts, plan.sum = self, self.shares, self.never_evicts, sum_of(plan)
+    plan.is_large = is_large(plan, self.time_s)
     mark(one, plan)
     return plan
 end
@@ -372,12 +434,13 @@ end
 --
 -- A move has from, to, pages, is_advised, row (of the class that gets the pages), refuses (that class refuses stores),
 -- free_pages (whole ones of the donor, less those of earlier moves), held_free_pages (all of these), lifetime_s (how
--- long the donor would keep its items with a page less), made (the prediction; without one `why` has the reason),
+-- long the donor would keep its items with a page less; nil if unknown), further (moves of idle pages to the same class
+-- from other donors; in `advised`, not in the plan), made (the prediction; without one `why` has the reason),
 -- expects_gain (a gain was predicted in the last ten seconds; expected_at_s: when) and failed (failed_moves of
 -- slate.judge.verdict, if that counts here).
 --
 -- The plan has advised (a list of the advised moves), sum (their predictions together, as `made`; may be nil), is_large
--- (these bring hits that count, until they bring less than half as many, or nobody knows how many), stuck
+-- (these bring hits that count, or did ten seconds ago and bring half as many, or nobody knows how many), stuck
 -- (the rows of classes that refuse stores while no class can give) and never_evicts (the server refuses stores when
 -- full). Rows get the judgement: starves; lives_short, also where no move is advised; is_worst, for the first; advised,
 -- the move; and of that or the best move predicted_change, predicted_least, predicted_most, expects_gain.

@@ -120,7 +120,7 @@ end
 -- there is none. curves: sampled ones by class id, nil if none were requested; a curve that is absent has been
 -- requested, and slated has not answered yet.
 function M.of_moves(one, curves, moves)
-    local list, given = {}, {}
+    local list, given, got = {}, {}, {}
     for i, move in ipairs(moves) do
         for _, id in ipairs(one.now.slated and curves and { 0, move.from, move.to } or {}) do
             if not curves[id] then
@@ -128,11 +128,12 @@ function M.of_moves(one, curves, moves)
             end
         end
         local why
-        list[i], why = verdict.predicted_move(one, move.from, move.to, move.pages, curves, given[move.from])
+        list[i], why = verdict.predicted_move(one, move.from, move.to, move.pages, curves, given[move.from],
+            got[move.to])
         if not list[i] then
             return nil, why
         end
-        given[move.from] = (given[move.from] or 0) + move.pages
+        given[move.from], got[move.to] = (given[move.from] or 0) + move.pages, (got[move.to] or 0) + move.pages
     end
     return verdict.sum(list), list
 end

@@ -395,6 +395,11 @@ function M.is_short(row)
     return row.starves or row.lives_short or false
 end
 
+--- True if a class refuses stores, or starves by the lives of its items.
+function M.is_in_need(row)
+    return M.is_short(row) or M.refuses(row)
+end
+
 -- True if the class of row a is reported before that of row b: the worst first, then by evictions.
 local function goes_before(a, b)
     if a.is_worst ~= b.is_worst then

@@ -76,10 +76,11 @@ function M.figures_seen(one, curves)
 end
 
 --- The predicted effect of moving pages from class src to class dst (0: the pool). one, curves: as for M.figures_seen.
--- given: pages that src gives to others besides; nil for none. Returns { hit_ratio_change, least, most (all three of
--- the hit ratio), hits_per_s, lost_per_s, seen_s }; or nil and why there is none. 19 of 20 changes lie from least to
--- most (slate.base.policy_curve), less what chance makes of the hits of two periods.
-function M.predicted_move(one, src, dst, pages, curves, given)
+-- given, got: pages that src gives to others and dst gets from others besides; nil for none. Returns {
+-- hit_ratio_change, least, most (all three of the hit ratio), hits_per_s, lost_per_s, seen_s }; or nil and why there is
+-- none. 19 of 20 changes lie from least to most (slate.base.policy_curve), less what chance makes of the hits of two
+-- periods.
+function M.predicted_move(one, src, dst, pages, curves, given, got)
     local seen, reads_per_s, seen_s = M.figures_seen(one, curves)
     if not seen then
         return nil, reads_per_s
@@ -88,19 +89,24 @@ function M.predicted_move(one, src, dst, pages, curves, given)
     if not receiver and dst ~= 0 or not donor and src ~= 0 then
         return nil, "nothing is known of one of the classes"
     end
-    return M.move_predicted(donor, receiver, pages, reads_per_s, seen_s, given)
+    return M.move_predicted(donor, receiver, pages, reads_per_s, seen_s, given, got)
+end
+
+-- What pages bring or cost besides those that move already: a figure, its least and its most.
+local function further(figures_of, class, already, pages)
+    local before, before_least, before_most = figures_of(class, already)
+    local all, least, most = figures_of(class, already + pages)
+    return all - before, least - before_least, most - before_most
 end
 
 --- The same by the figures of the classes (nil: the pool).
-function M.move_predicted(donor, receiver, pages, reads_per_s, seen_s, given)
+function M.move_predicted(donor, receiver, pages, reads_per_s, seen_s, given, got)
     local won, won_least, won_most, lost, lost_least, lost_most = 0, 0, 0, 0, 0, 0
     if receiver then
-        won, won_least, won_most = policy_curve.gain(receiver, pages)
+        won, won_least, won_most = further(policy_curve.gain, receiver, got or 0, pages)
     end
     if donor then
-        local before, before_least, before_most = policy_curve.cost(donor, given or 0)
-        lost, lost_least, lost_most = policy_curve.cost(donor, (given or 0) + pages)
-        lost, lost_least, lost_most = lost - before, lost_least - before_least, lost_most - before_most
+        lost, lost_least, lost_most = further(policy_curve.cost, donor, given or 0, pages)
     end
     local change = (won - lost) / reads_per_s
     local least, joint = limits.prediction_band_least_ratio, chance.joint
