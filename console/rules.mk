@@ -21,7 +21,7 @@ $B/console/bridge/lua_explain.o: $(EXPLAIN_INC)
 CONSOLE_GIVEN := base/clock facts/explain_text console/build console/cells console/files console/link console/term
 CONSOLE_LUA := $(call lua_modules,console,$(CONSOLE_GIVEN))
 MODULES_INC := $B/gen/console/bridge/modules.inc
-$(MODULES_INC): $(CONSOLE_LUA:%=lua/slate/%.lua) console/rules.mk
+$(MODULES_INC): $(CONSOLE_LUA:%=lua/slate/%.lua) console/rules.mk scripts/lua-modules
 	@mkdir -p $(@D) && for name in $(CONSOLE_LUA); do echo "MODULE(\"slate.$$name\"," | tr / . && \
 	    $(LUA_PROGRAM) -e "io.write(string.dump(assert(loadfile('lua/slate/$$name.lua'))))" | \
 	    gzip -9nc | od -An -v -to1 | sed 's/ /\\/g;s/.*/"&"/' && echo ')'; done >$@
