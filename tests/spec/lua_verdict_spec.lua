@@ -93,7 +93,7 @@ describe("the verdict", function()
             for second = -12, 10 do
                 local classes = {}
                 for id, sum in pairs(sums) do
-                    classes[id] = snapshots.class({ get_hits = sum, cmd_set = sum })
+                    classes[id] = snapshots.class({ chunk_size = 100 * id, get_hits = sum, cmd_set = sum })
                 end
                 one:observe(snapshots.make(1000 + second, classes, { cmd_get = 1000 * (second + 12), get_hits = hits,
                     uptime = 5000 + second }))
@@ -112,6 +112,44 @@ describe("the verdict", function()
         assert.equal("hits 60.0%, as before", (select(2, told(200, 600)))) -- no change to explain
         assert.equal("hits 60.0% -> 20.0%", (select(2, told(200, 200)))) -- by more than the changed load may explain
         assert.equal("hits 60.0% -> 58.0%", (select(2, told(30, 580)))) -- as loads vary all the time
+    end)
+
+    it("takes other chunk sizes for no other load, and sees another load with them", function()
+        -- A second stores and reads 100 items of each size; from the change on the chunk sizes are others, `more` items
+        -- are large ones, and what is in old chunks is read there.
+        local SIZES <const>, LARGE <const> = { 90, 180, 270, 360, 450 }, 900
+        local function told(more)
+            local one, sums = view.observer(), {}
+            local function count(bytes, chunks, stores, reads)
+                for id, chunk in pairs(chunks) do
+                    if bytes <= chunk and bytes > (chunks[id - 1] or 0) then
+                        local sum = sums[chunk] or { id = id, get_hits = 0, cmd_set = 0 }
+                        sums[chunk] = sum
+                        sum.get_hits, sum.cmd_set = sum.get_hits + reads, sum.cmd_set + stores
+                    end
+                end
+            end
+            local OLD <const>, NEW <const> = { 100, 200, 300, 500, 1000 }, { [11] = 150, [12] = 300, [13] = 400,
+                [14] = 1000 }
+            for second = -12, 10 do
+                local classes = {}
+                for chunk, sum in pairs(sums) do
+                    classes[sum.id] = snapshots.class({ chunk_size = chunk, get_hits = sum.get_hits,
+                        cmd_set = sum.cmd_set })
+                end
+                one:observe(snapshots.make(1000 + second, classes, { cmd_get = 1000 * (second + 12),
+                    get_hits = 600 * (second + 12) - 50 * math.max(0, second), uptime = 5000 + second }))
+                local is_new = second >= 0
+                for _, bytes in ipairs(SIZES) do
+                    count(bytes, is_new and NEW or OLD, 50, is_new and 20 or 50)
+                    count(bytes, OLD, 0, is_new and 30 or 0)
+                end
+                count(LARGE, is_new and NEW or OLD, is_new and more or 0, 0)
+            end
+            return select(2, one:outcome(1000, 1000))
+        end
+        assert.equal("hits 60.0% -> 55.0%", told(0))
+        assert.equal("hits 60.0% -> 55.0%, but the load changed: 17% of it went to other classes", told(200))
     end)
 
     -- After the change this share of 1,000 gets a second, each 100 of which evict ten items; flushes at a second.
