@@ -214,6 +214,17 @@ describe("the moves below the map", function()
             "now: class 5 would gain 0.32 hits a page", "5→11  1 page moved, lost 0  utility: class 11 evicts")
     end)
 
+    it("have the pool by its name", function()
+        local answer = "STAT mode off\r\nSTAT pages_moved 13\r\n"
+        for name, value in pairs({ time = 5, mode = "order", from = 38, to = POOL, pages = 13, wanted = 13,
+            rescued = 0, lost = 0, expired = 0, duration_us = 1, outcome = "moved", reason = "an order" }) do
+            answer = ("%sSTAT 1:%s %s\r\n"):format(answer, name, value)
+        end
+        local frame = slated()
+        frame.model.answers:take("moves", answer .. "END\r\n", { at_s = 12, is_stats = true })
+        shows(drawn(frame, nil, 160, 50), "pages moved lately   38→pool 13", "  38→pool  13 pages moved")
+    end)
+
     it("are the last events where the server lists none", function()
         local frame = screens.frame(screens.model("memcached-1.6.18"))
         frame.model:note("pages", 1000, "class 4: 64 → 63 pages")

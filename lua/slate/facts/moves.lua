@@ -23,6 +23,13 @@ function M.parse(lines)
     return totals, moves
 end
 
+local POOL <const> = 0
+
+--- "38→12", or "38→pool": the way of pages between classes.
+function M.way(from, to)
+    return ("%s→%s"):format(from == POOL and "pool" or from, to == POOL and "pool" or to)
+end
+
 --- The mode of automove that failed, and the reason, in words; nil if none has failed since a mode was set.
 function M.failed(totals)
     local failed = totals and totals.failed

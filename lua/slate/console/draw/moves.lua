@@ -2,6 +2,7 @@
 --- The last page moves as lines, newest first, if the server lists them; else the last events. A part of several views.
 local cells = require "slate.console.cells"
 local events = require "slate.console.views.events"
+local facts = require "slate.facts.moves"
 local figure = require "slate.console.figure"
 
 local M = {}
@@ -12,7 +13,7 @@ local WORDS_X <const> = 10 -- of a move, after its time
 function M.draw_move(grid, area, move)
     grid:text(area.y, area.x, cells.PLAIN, move.time_s > 0 and figure.clock(move.time_s) or "-")
     return grid:paragraph(cells.area(area.y, area.x + WORDS_X, area.height, area.width - WORDS_X), cells.PLAIN,
-        ("%d→%d  %s page%s %s, lost %s  %s: %s"):format(move.from, move.to, figure.count(move.pages),
+        ("%s  %s page%s %s, lost %s  %s: %s"):format(facts.way(move.from, move.to), figure.count(move.pages),
             move.pages == 1 and "" or "s", move.outcome, figure.count(move.lost), move.mode, move.reason))
 end
 
@@ -20,9 +21,9 @@ end
 local function flows_of(moves)
     local flows, of = {}, {}
     for _, move in ipairs(moves) do
-        local name = ("%d→%d"):format(move.from, move.to)
+        local name = facts.way(move.from, move.to)
         if not of[name] then
-            flows[#flows + 1] = { name = name, back = ("%d→%d"):format(move.to, move.from), pages = 0, number = #flows }
+            flows[#flows + 1] = { name = name, back = facts.way(move.to, move.from), pages = 0, number = #flows }
             of[name] = flows[#flows]
         end
         of[name].pages = of[name].pages + math.max(move.pages, 0)
