@@ -53,16 +53,16 @@ describe("the view of curves", function()
     end)
 
     it("has the value of a page, and what follows from it", function()
-        shows(drawn(answered()), "hits/s BETTER", "  12    11   28.0             80.8     +2.1      -50",
+        shows(drawn(answered()), "hits/s BETTER", "  12    11   27.8             80.8     +2.1      -50",
             "which class starves is not judged yet: no move is advised")
     end)
 
     it("has the class under the cursor and its figures in words at 60x15, and counts what has no room", function()
         local frame, ui = answered(), { curves = view.state() }
         shows(drawn(frame, ui, 60, 15), "LRU model of the whole cache",
-            "  12    11   28.0", "s3fifo hit 94.2 % in the last 10 s")
+            "  12    11   27.8", "s3fifo hit 94.2 % in the last 10 s")
         view.command(frame, ui, "down")
-        shows(drawn(frame, ui, 60, 15), "LRU model of class 12", "> 12    11   28.0",
+        shows(drawn(frame, ui, 60, 15), "LRU model of class 12", "> 12    11   27.8",
             "\nclass 12 hits 80.8 %; a page more +2.1 hits/s, less -50")
         shows(drawn(frame, ui, 60, 11), "-1 PAGE     1↓")
         shows(drawn(frame, ui), "beside the present policy ──────── 8 more ↓")

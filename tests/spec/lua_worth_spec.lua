@@ -21,7 +21,8 @@ local function watched()
     return one
 end
 
-local CURVES <const> = { [3] = { { 3 * MIB, 0.9 }, { 4 * MIB, 1 }, { 5 * MIB, 1 }, reads = 1000 },
+local CURVES <const> = { [0] = { reads = 4000 },
+    [3] = { { 3 * MIB, 0.9 }, { 4 * MIB, 1 }, { 5 * MIB, 1 }, reads = 1000 },
     [5] = { { 3 * MIB, 0.3 }, { 4 * MIB, 0.5 }, { 5 * MIB, 0.6 }, reads = 3000, bytes = 4 * MIB } }
 
 describe("the value of a page", function()
@@ -35,6 +36,15 @@ describe("the value of a page", function()
         local move = assert(verdict.predicted_move(one, 3, 5, 1, CURVES))
         assert.is_true(move.hits_per_s > 0)
         assert.near(list[1].gain - list[2].loss, move.hits_per_s, 1e-9)
+    end)
+
+    it("has no share of the reads while classes that are gone have many of them", function()
+        local curves = { [0] = { reads = 9000 }, [3] = CURVES[3], [5] = CURVES[5] }
+        for _, class in ipairs(prediction.page_worth(watched(), { curves = curves })) do
+            assert.is_nil(class.read_share)
+        end
+        curves[0] = nil
+        assert.is_nil(prediction.page_worth(watched(), { curves = curves })[1].read_share)
     end)
 
     it("is the same beside an automove that weighs pages otherwise: two screens show one figure", function()

@@ -305,27 +305,29 @@ end
 -- For classes with a sampled curve, by the function behind predictions of moves (slate.base.policy_curve): a gain less
 -- a loss is the prediction for a move of one page. The weights of slated's utility are reported as automove's.
 
-local function reads_of(curves)
-    local sum = 0
-    for id, curve in pairs(curves) do
-        sum = sum + (id > 0 and #curve > 0 and curve.reads or 0)
+-- The sampled reads of the cache; nil while classes of now do not have nearly all of them: other chunk sizes came, and
+-- classes that are gone have them, or their curves have not come yet.
+local function all_reads(classes, curves)
+    local all, sum = (curves[0] or {}).reads or 0, 0
+    for _, class in ipairs(classes) do
+        sum = sum + ((curves[class.id] or {}).reads or 0)
     end
-    return sum
+    return all > 0 and sum >= limits.read_share_covers_ratio * all and math.max(all, sum) or nil
 end
 
--- The worth of a page to one class; nil if the class has no curve. all_reads: the reads of all curves.
-local function worth_of(class, curve, all_reads)
-    if not curve or #curve == 0 or all_reads == 0 then
+-- The worth of a page to one class; nil if the class has no curve. reads: of all classes; nil if unknown.
+local function worth_of(class, curve, reads)
+    if not curve or #curve == 0 then
         return nil
     end
-    return { id = class.id, pages = class.total_pages, read_share = (curve.reads or 0) / all_reads,
+    return { id = class.id, pages = class.total_pages, read_share = reads and (curve.reads or 0) / reads,
         hit_ratio = sampled.between(curve, class.total_pages * chunks.PAGE_BYTES),
         gain = policy_curve.gain(class, 1), loss = policy_curve.cost(class, 1) }
 end
 
 --- The classes for which the worth of a page is known, those first that would gain most: a list of { id, pages,
--- hit_ratio and read_share (by the class's curve), gain, loss, policy and policy_gain (of a policy that would be better
--- for the class) }. one: of slate.judge.view. replies: whatif (a reply, as text) and curves (as for
+-- hit_ratio and read_share (by the class's curve; nil if unknown), gain, loss, policy and policy_gain (of a policy that
+-- would be better for the class) }. one: of slate.judge.view. replies: whatif (a reply, as text) and curves (as for
 -- slate.judge.verdict), as far as they are known.
 function M.page_worth(one, replies)
     local curves, list = replies.curves or {}, {}
@@ -334,10 +336,10 @@ function M.page_worth(one, replies)
         return list
     end
     local whatif = answers.whatif(replies.whatif) or { classes = {} }
-    local all_reads = reads_of(curves)
+    local reads = all_reads(seen.classes, curves)
     for _, class in ipairs(seen.classes) do
         if class.total_pages > 0 then
-            local worth = worth_of(class, curves[class.id], all_reads)
+            local worth = worth_of(class, curves[class.id], reads)
             local policies = whatif.classes[class.id] or {}
             local best = sampled.best_that_evicts(policies)
             if worth and best and best.difference and relief.rate(best) == "better"

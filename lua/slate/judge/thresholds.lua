@@ -99,6 +99,7 @@ return {
 
     -- More memory, another policy, another amount of money.
     policy_gain_least_ratio = 0.005, -- half a point of hits: a smaller gain is not worth a change
+    read_share_covers_ratio = 0.95, -- of the sampled reads: if classes of now have fewer, their shares are not known
     sampled_reads_least = 300, -- a gain of one point of hits differs from chance only with so many sampled reads
     price_reads_least = 500, -- sampled reads that a curve needs before a price can rest on the curve
 
