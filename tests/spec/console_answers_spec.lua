@@ -159,7 +159,7 @@ describe("a prediction", function()
         gain = "PREDICTED 61 classes would hold 9.3 % more items in 64 pages, 109310 instead of 100000, and waste "
             .. "4.1 % of their memory instead of 12.0 %\r\n",
         loss = "PREDICTED 40 classes would hold 1.5 % fewer items in 64 pages, 98500 instead of 100000, and waste "
-            .. "9.0 % of their memory instead of 12.0 %; it would be refused without force\r\n",
+            .. "9.0 % of their memory instead of 12.0 %; under 2 % more it would be refused without force\r\n",
     }
 
     it("is requested one order after the other, and again after a while", function()

@@ -8,7 +8,7 @@ local view = require "slate.console.views.sizes"
 local shows = screens.shows
 
 local FEWER <const> = "PREDICTED 99 classes would hold 3.1 % fewer items in 64 pages, 96900 instead of 100000, "
-    .. "and waste 2.0 % of their memory instead of 12.0 %; it would be refused without force\r\n"
+    .. "and waste 2.0 % of their memory instead of 12.0 %; under 2 % more it would be refused without force\r\n"
 local MORE <const> = "PREDICTED 61 classes would hold 9.3 % more items in 64 pages, 109300 instead of 100000, "
     .. "and waste 4.1 % of their memory instead of 12.0 %\r\n"
 
@@ -52,6 +52,12 @@ describe("the view of sizes", function()
             "factor 1.08       61    4.1 %    +9.3 %  ◀ most items\n", "  best ")
         frame.now_s = frame.now_s + 20
         shows(drawn(frame), "no gain: refused  20s ago")
+    end)
+
+    it("has the rule by which the server refuses a small gain", function()
+        local frame = slated()
+        predict(frame, (FEWER:gsub("3.1 %% fewer", "1.5 %% more")))
+        shows(drawn(frame), "factor 1.04       99    2.0 %    +1.5 %  under +2 %: refused\n")
     end)
 
     it("reviews the order under the cursor", function()

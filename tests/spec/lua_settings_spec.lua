@@ -226,11 +226,25 @@ describe("a setting", function()
         assert.equal("0.01", step("slab_automove_ratio", "0.02", -1))
         assert.equal("80", step("maxbytes", "64", 1))
         assert.equal("flat", step("lru_segmented", "segmented", 1))
-        assert.equal("factor 1.08", step("geometry", "auto", 1))
         assert.equal("lra", step("slab_automove", "eviction", 1, SLATED, { settings = STOCK, config = CONFIG }))
         assert.equal("off", step("slab_automove", "lra", 1, SLATED, { settings = STOCK, config = CONFIG }))
         assert.same({ "eviction", "utility", "512", "64" }, { shown.named("slab_automove", "2"),
             shown.named("slab_automove", "utility"), shown.named("maxbytes", "512"), shown.named("no_such", "64") })
-        assert.equal("auto", step("geometry", "51 sizes", 1))
+    end)
+
+    it("of chunk sizes is stepped from factor to factor, also from one that is typed", function()
+        local geometry = row("geometry", SLATED)
+        local order, orders = "51 sizes", {}
+        for i = 1, 8 do
+            order = shown.step(geometry, order, 1)
+            orders[i] = order
+        end
+        assert.same({ "auto", "factor 1.04", "factor 1.08", "factor 1.15", "factor 1.25", "factor 1.50", "factor 2.00",
+            "auto" }, orders)
+        for from, wanted in pairs({ ["factor 1.50"] = { "factor 1.25", "factor 2.00" }, auto = { "factor 2.00",
+            "factor 1.04" }, ["factor 1.1"] = { "factor 1.08", "factor 1.15" }, ["factor 1.01"] = { "auto",
+            "factor 1.04" }, ["factor 9"] = { "factor 2.00", "auto" }, revert = { "factor 2.00", "auto" } }) do
+            assert.same(wanted, { shown.step(geometry, from, -1), shown.step(geometry, from, 1) }, from)
+        end
     end)
 end)

@@ -114,8 +114,9 @@ static void geometry_order_change(struct geometry_change *g, struct geometry_ord
     bool gains = o->force || o->verb == GEOMETRY_REVERT ||
                  geometry_gain_pct(&prediction) >= GEOMETRY_GAIN_LEAST_PCT;
     if (o->dry) {
-        geometry_order_answer_prediction(o, "PREDICTED", &to, &prediction,
-                                         gains ? "" : "; it would be refused without force");
+        geometry_order_answer_prediction(
+            o, "PREDICTED", &to, &prediction,
+            gains ? "" : "; under 2 % more it would be refused without force");
         geometry_order_add_sizes(g, o, &to);
         return;
     }

@@ -78,7 +78,7 @@ local function outlook(model, change)
         return nil
     end
     local one = model.answers.predictions:of(change.value)
-    return one and (one.would_be_made and "" or "no gain: ") .. one.words or "waiting for the server's prediction"
+    return one and one.words or "waiting for the server's prediction"
 end
 
 --- Sentences on the change, of slate.judge.prediction.change, those that apply.

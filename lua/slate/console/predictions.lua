@@ -45,7 +45,7 @@ function Predictions:next(now_s)
 end
 
 -- "39 classes would hold 1.2 % fewer items in 64 pages, 1000 instead of 1010, and waste 9.9 % of their memory instead
--- of 10.1 %; it would be refused without force"
+-- of 10.1 %; under 2 % more it would be refused without force"
 local function read_figures(words)
     local classes, items, less = words:match("^(%d+) classes would hold ([%d.]+) %% (%a+) items")
     local waste = tonumber(words:match("and waste ([%d.]+) %%"))

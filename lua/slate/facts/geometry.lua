@@ -15,6 +15,10 @@ local REFUSALS <const> = {
     BUSY = "busy", AUTO = "no",
 }
 
+--- The orders of other sizes that are shown and predicted: slated takes them all, memcached takes the factors at its
+-- start.
+M.ORDERS = { "factor 1.04", "factor 1.08", "factor 1.15", "factor 1.25", "factor 1.50", "factor 2.00", "auto" }
+
 --- Parses the lines of `stats geometry`.
 -- Returns the change's figures by name, and the classes with a known chunk size, smallest first:
 -- { id, chunk_size, class_state, total_pages }.

@@ -2,6 +2,7 @@
 --- Settings as slatetop shows them: the rows of its Tune view, the steps between values, and checks before a value is
 -- sent. Pure. slate.facts.settings has the table of settings.
 local gather = require "slate.base.gather"
+local geometry = require "slate.facts.geometry"
 local settings = require "slate.facts.settings"
 local settings_change = require "slate.facts.settings_change"
 
@@ -27,12 +28,12 @@ function M.check_shown(who, replies, name, shown)
 end
 
 local function geometry_now(replies, values)
-    local geometry = {}
-    settings.each_stat(replies.geometry, function(name, text) geometry[name] = text end)
-    if not tonumber(geometry.classes) then
+    local stats = {}
+    settings.each_stat(replies.geometry, function(name, text) stats[name] = text end)
+    if not tonumber(stats.classes) then
         return values.growth_factor
     end
-    return ("%s sizes%s"):format(geometry.classes, geometry.state == "steady" and "" or ", " .. (geometry.state or ""))
+    return ("%s sizes%s"):format(stats.classes, stats.state == "steady" and "" or ", " .. (stats.state or ""))
 end
 
 -- The present value of a row, as shown; nil if the server does not report it.
@@ -71,7 +72,7 @@ function M.list(who, replies, class_id)
     return list
 end
 
-local ORDERS <const> = "auto|factor 1.08|factor 1.15|factor 1.25|pause|resume|revert"
+local AUTO <const> = "auto"
 local FORMS <const> = "auto|factor N|sizes N,N|pause|resume|revert"
 
 --- The effect of a value of a setting, in words; "" if there is no text.
@@ -124,6 +125,25 @@ function M.typed_after(value)
     return value:match("^(.-)N[AME,N]*$")
 end
 
+local function factor_of(order)
+    return tonumber(order:match("^factor (%S+)$"))
+end
+
+-- The next order of chunk sizes: the next larger or smaller factor of geometry.ORDERS, with auto behind the last one.
+local function next_order(shown, by)
+    local orders, factor = geometry.ORDERS, factor_of(shown)
+    if by > 0 and not factor and shown ~= AUTO then
+        return AUTO
+    end
+    for i = by > 0 and 1 or #orders, by > 0 and #orders or 1, by do
+        local one = factor_of(orders[i])
+        if one and (not factor or (one - factor) * by > 0) then
+            return orders[i]
+        end
+    end
+    return AUTO
+end
+
 local function next_choice(choices, shown, by)
     local list, at = {}, nil
     for choice in choices:gmatch("[^|]+") do
@@ -140,8 +160,10 @@ end
 
 --- The shown value one step up or down, within the limits, or the next or previous choice. one: of `list`.
 function M.step(one, shown, by)
-    if one.form ~= "number" then
-        return next_choice(one.form == "text" and ORDERS or one.choices, shown, by)
+    if one.form == "text" then
+        return next_order(shown, by)
+    elseif one.form ~= "number" then
+        return next_choice(one.choices, shown, by)
     end
     local next_one = math.min(math.max((tonumber(shown) or one.least) + by * one.step, one.least), one.most)
     return (one.step >= 1 and "%.0f" or one.step >= 0.01 and "%.2f" or "%.3f"):format(next_one)

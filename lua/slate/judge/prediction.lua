@@ -357,10 +357,6 @@ end
 -- A slated predicts the effects itself, in whole pages, with each class's first page counted. For a memcached that
 -- tracks sizes they are computed with the figures of `slatectl advise sizes`.
 
--- The geometries, as orders: slated takes them all, memcached takes the factors at its start.
-local ORDERS <const> = { "factor 1.04", "factor 1.08", "factor 1.15", "factor 1.25", "factor 1.50", "factor 2.00",
-    "auto" }
-
 -- The sizes that a factor makes on this server; nil for another order, or if the server does not report its limits.
 local function sizes_of(now, order)
     local factor = tonumber(order:match("^factor (%S+)$"))
@@ -457,7 +453,7 @@ function M.size_choices(one, replies)
     local held = histogram and fit.items_held(histogram, plan.now, (now.general.limit_maxbytes or 0)
         // chunks.PAGE_BYTES)
     plan.waste_ratio = histogram and fit.sizes_judged(histogram, plan.now, plan.now[#plan.now]).waste_ratio
-    for _, order in ipairs(ORDERS) do
+    for _, order in ipairs(geometry.ORDERS) do
         local choice = histogram and reckoned(now, histogram, order, held) or now.slated
             and predicted((replies.outlooks or {})[order]) or nil
         if choice then
@@ -467,11 +463,6 @@ function M.size_choices(one, replies)
     end
     mark_best(plan)
     return plan
-end
-
---- The orders, for callers that request slated's prediction of each.
-function M.size_orders()
-    return ORDERS
 end
 
 return M

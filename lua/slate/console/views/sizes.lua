@@ -3,6 +3,7 @@
 local cells = require "slate.console.cells"
 local detail = require "slate.console.detail"
 local figure = require "slate.console.figure"
+local geometry = require "slate.facts.geometry"
 local keys = require "slate.console.keys"
 local list = require "slate.console.draw.list"
 local narrow = require "slate.console.draw.narrow"
@@ -25,13 +26,14 @@ function M.state()
 end
 
 function M.wants(_, wants)
-    for _, order in ipairs(require("slate.judge.prediction").size_orders()) do
+    for _, order in ipairs(geometry.ORDERS) do
         wants.orders[#wants.orders + 1] = order
     end
 end
 
 local AXIS_WIDTH <const>, GRAPH_LEAST <const>, LIMIT_ROWS <const>, SCREEN_ROWS <const> = 7, 3, 3, 8
 local CHOICES_ROWS <const>, CHOICES_ROWS_LOW <const>, WASTE_ROWS <const> = 9, 3, 2
+local SHOWN_LEAST_PCT <const> = 0.05 -- less is shown as 0.0
 
 -- Items by each class's mean size, for servers that report no sizes: a rough picture.
 local function by_class(now)
@@ -60,9 +62,15 @@ end
 
 -- other chunk sizes ---------------------------------------------------------------------------
 
--- A row of the table: "factor 1.08       61    4.1 %    +9.3 %  ◀ most items  25s ago". no_gain: words for an order
--- that is not worth it; age_s: of an old prediction.
-local function choice_text(choice, no_gain, age_s)
+-- Words on an order that is not worth it. memcached refuses none: sizes are options of its start.
+local function little_words(choice, is_slated)
+    local is_gain = choice.items_change * 100 >= SHOWN_LEAST_PCT
+    return (is_gain and ("under +%d %%"):format(geometry.GAIN_LEAST_PCT) or "no gain")
+        .. (is_slated and ": refused" or "")
+end
+
+-- A row of the table: "factor 1.08       61    4.1 %    +9.3 %  ◀ most items  25s ago". age_s: of an old prediction.
+local function choice_text(choice, is_slated, age_s)
     local text = ("%-12.12s "):format(choice.order)
     if choice.words or not choice.is_known then
         return text .. (choice.words or "waiting for the server")
@@ -70,7 +78,7 @@ local function choice_text(choice, no_gain, age_s)
     text = text .. ("%7s %6s %%"):format(figure.count(choice.classes), figure.percent(choice.waste_ratio))
     if choice.items_change then
         text = ("%s  %+6.1f %%  %s"):format(text, choice.items_change * 100,
-            choice.is_best and "◀ most items" or choice.is_worth_it and "" or no_gain)
+            choice.is_best and "◀ most items" or choice.is_worth_it and "" or little_words(choice, is_slated))
     end
     return age_s and ("%s  %s ago"):format(text, figure.age(age_s)) or text
 end
@@ -88,15 +96,13 @@ end
 
 local function draw_choices(frame, at, grid, area, plan, waste_ratio)
     local is_slated = frame.model.now.slated
-    -- memcached refuses none: sizes are options of its start.
-    local no_gain = is_slated and "no gain: refused" or "no gain"
     grid:head(area.y, 0, area.width, narrow.fitting(area.width, "  ", { "CHUNK SIZES  CLASSES    WASTE     ITEMS",
         is_slated and "as the server predicts" or "ESTIMATED, after a restart with -f" }))
     local now = { order = "now", is_known = true, is_worth_it = true, classes = #plan.now, waste_ratio = waste_ratio }
     draw_choice(grid, area.y + 1, area.width, now, choice_text(now))
     local rows = cells.area(area.y + 2, 0, area.height - 2, area.width)
     list.draw(grid, rows, at, keys.step(at.cursor, 0, #plan), #plan, function(y, i)
-        draw_choice(grid, y, area.width, plan[i], choice_text(plan[i], no_gain, age_of(frame, plan[i].order)))
+        draw_choice(grid, y, area.width, plan[i], choice_text(plan[i], is_slated, age_of(frame, plan[i].order)))
     end)
     grid:text_right(area.y, area.width, cells.HEADER, narrow.more(at.top, rows.height, #plan))
 end
