@@ -3,9 +3,9 @@ local tui = require "tui"
 
 -- Rows of the tune view, in its order.
 local ROWS = { "automove mode", "automove ratio", "automove window s", "automove freeratio", "eviction policy",
-  "policy of one class", "chunk sizes", "geometry rate %/s", "lru hot %", "lru warm %", "lru hot age factor",
-  "lru warm age factor", "lru mode", "lru temp_ttl s", "memory limit MiB", "crawler", "crawler sleep us",
-  "crawler tocrawl", "sample rate", "verbosity", "stats by prefix" }
+  "policy of one class", "chunk sizes", "automatic sizes", "geometry rate %/s", "lru hot %", "lru warm %",
+  "lru hot age factor", "lru warm age factor", "lru mode", "lru temp_ttl s", "memory limit MiB", "crawler",
+  "crawler sleep us", "crawler tocrawl", "sample rate", "verbosity", "stats by prefix" }
 local ROW = {}
 for i, name in ipairs(ROWS) do ROW[name] = i - 1 end
 
@@ -85,7 +85,8 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       -- Rows that the view does not offer, by a dot. Two rows depend on what this server accepts, not on its version:
       -- their present value is entered, so that nothing changes.
       local is_absent = { ["policy of one class"] = true, ["lru mode"] = is_slated }
-      for _, row in ipairs { "eviction policy", "chunk sizes", "geometry rate %/s", "sample rate" } do
+      for _, row in ipairs { "eviction policy", "chunk sizes", "automatic sizes", "geometry rate %/s",
+        "sample rate" } do
         is_absent[row] = not is_slated
       end
       for label, words in pairs { ["automove window s"] = "window 33", ["automove freeratio"] = "freeratio 0.02" } do

@@ -184,7 +184,7 @@ describe("Tune", function()
         assert.equal("0.5", one.ui.tune.wanted.slab_automove_ratio)
         one.press("e", "1", "escape")
         assert.equal("0.5", one.ui.tune.wanted.slab_automove_ratio)
-        one.ui.tune.cursor = 9
+        one.ui.tune.cursor = 10
         for _, typed in ipairs({ "99", "0", "x" }) do
             one.press("e")
             one.type(typed)

@@ -414,6 +414,7 @@ describe("slatectl changes settings that only slated has", function()
         end
         assert.truthy(dry:gsub("%s+", " "):find("sizes that no item has yet would waste", 1, true), dry)
         for line in dry:gmatch("[^\n]+") do assert.is_true(#line <= 80, line) end
+        assert.is_nil(dry:find("automatic sizes", 1, true), "they are off already")
         local predicted = document((ctl.succeed("geometry auto --dry-run --json")))
         assert.equal(524288, predicted.sizes[#predicted.sizes])
         ctl.refuses(64, "geometry sizes 100,600000 --dry-run", "sizes must ascend")
@@ -425,6 +426,15 @@ describe("slatectl changes settings that only slated has", function()
         assert.truthy(ctl.succeed("undo"):find("slabs geometry revert", 1, true))
         repeat until document((ctl.succeed("geometry --json"))).change.state == "steady"
         assert.equal(before, count())
+        ctl.succeed("set slab_geometry_auto=yes")
+        dry = ctl.succeed("geometry factor 1.5 --dry-run"):gsub("%s+", " ")
+        assert.truthy(dry:find("also sets automatic sizes off: the server no longer fits", 1, true), dry)
+        ctl.succeed("geometry factor 1.5 --force --wait")
+        assert.truthy(ctl.succeed("geometry"):find("auto +off: slatectl set slab_geometry_auto yes"))
+        local back <const> = "slabs geometry revert, then config set slab_geometry_auto yes"
+        assert.truthy(ctl.succeed("undo --dry-run"):find(back, 1, true))
+        assert.truthy(ctl.succeed("undo"):find(back, 1, true))
+        assert.equal("yes", document((ctl.succeed("geometry --json"))).change.auto)
     end)
 
     it("a limit of memory out of bounds is refused with the bounds, and is a wrong value", function()

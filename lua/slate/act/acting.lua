@@ -5,6 +5,7 @@
 -- No I/O: the owner passes in replies and times (by slate.base.clock), and sends the lines that `step` returns. A plan
 -- is carried out step by step and stops at the first failure; its changes are one entry of the list of undo.
 local audit = require "slate.facts.audit"
+local class_ids = require "slate.facts.class_ids"
 local clock = require "slate.base.clock"
 local limits = require "slate.judge.thresholds"
 local bounds = require "slate.judge.bounds"
@@ -107,18 +108,25 @@ local function forget(list, one)
     end
 end
 
--- The steps that take a list of entries back, the last first; nil and a message if one entry cannot be taken back.
--- now: the last snapshot of the server, or nil.
+-- The steps that take a list of entries back, the last first, and words on class ids that changed; nil and a message if
+-- one entry cannot be taken back. now: the last snapshot of the server, or nil.
 local function way_back(entries, now)
-    local list = {}
+    local list, all_words = {}, ""
     for i = #entries, 1, -1 do
-        local step, message = steps.reverse(entries[i], now and now.general)
+        local entry, step, words = entries[i], nil, ""
+        if now then
+            entry, words = class_ids.of_now(entry, now.classes)
+        end
+        all_words = all_words .. words
+        if entry then
+            step, words = steps.reverse(entry, now and now.general)
+        end
         if not step then
-            return nil, message
+            return nil, words
         end
         list[#list + 1] = step
     end
-    return list
+    return list, all_words
 end
 
 -- Notes the end of a step. A change that was not sent is an event only if it failed, with its title.
@@ -285,19 +293,19 @@ function Acting:last_change()
 end
 
 function Acting:propose(of, title)
-    local list, message = way_back(of.entries, self.observer.now)
+    local list, words = way_back(of.entries, self.observer.now)
     if not list then
-        return nil, message
+        return nil, words
     end
-    self.proposed = { of = of, steps = list, title = title, changes = {}, group = of.entries[1].fleet or of.group,
-        id = of.entries[#of.entries].id }
+    self.proposed = { of = of, steps = list, title = title .. words, changes = {},
+        group = of.entries[1].fleet or of.group, id = of.entries[#of.entries].id }
     local classes, text = snapshot.by_id(self.observer.now), self.record and self.record.read() or ""
     for i, step in ipairs(list) do
         local entry = of.entries[#list - i + 1]
         if step.kind == "move" then
             local class = classes[step.src] or {}
-            local words, is_gone = steps.fit_move(step, entry, class.total_pages, audit.pages_due(text, entry))
-            self.proposed.title = self.proposed.title .. (is_gone and "" or words) -- sending it looks again
+            local left, is_gone = steps.fit_move(step, entry, class.total_pages, audit.pages_due(text, entry))
+            self.proposed.title = self.proposed.title .. (is_gone and "" or left) -- sending it looks again
         end
         self.proposed.changes[i] = shown.change(step)
         self.proposed.changes[i].undoes = step.kind == "set" and entry or nil

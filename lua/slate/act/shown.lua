@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Changes as slatetop shows them: whether they may be sent, which lines are sent, and their words. Pure.
 --
--- slatetop's review has changes { from, to, pages } (class ids; to 0: the pool) and { name, value }, with values as on
--- the screen. A step is of slate.act.steps.
+-- slatetop's review has changes { from, to, pages } (class ids; to 0: the pool) and { name, value, and of an undo of
+-- chunk sizes auto, as in its step }, with values as on the screen. A step is of slate.act.steps.
 local gather = require "slate.base.gather"
+local geometry = require "slate.facts.geometry"
 local move = require "slate.act.move"
+local page_moves = require "slate.facts.moves"
 local settings = require "slate.facts.settings"
 local settings_change = require "slate.facts.settings_change"
 local settings_shown = require "slate.facts.settings_shown"
@@ -31,7 +33,7 @@ function M.change(step)
     if step.kind == "move" then
         return { from = step.src, to = step.dst, pages = step.pages }
     elseif step.kind == "geometry" then
-        return { name = "geometry", value = step.line:sub(#GEOMETRY + 1) }
+        return { name = "geometry", value = step.line:sub(#GEOMETRY + 1), auto = step.auto }
     end
     local row = settings.row(step.name)
     return { name = step.name, value = row and settings.shown(row, step.value) or step.value }
@@ -104,6 +106,7 @@ function M.lines(who, replies, change)
     local text = row and settings.text(row, change.value) or change.value
     local each = row and settings_change.lines(row, text, who, (settings.values(replies)))
         or { ("config set %s %s"):format(change.name, text) }
+    each = each and row == settings.row("geometry") and geometry.lines(each[1], change.auto) or each
     for i, line in ipairs(each or {}) do
         lines[i] = { line = line, times = 1 }
     end
@@ -163,7 +166,10 @@ function M.done(step, entry, words)
     if step.kind == "move" then
         return words
     elseif step.kind == "geometry" then
-        return ("%s: %s has begun; the tune view shows how far it is"):format(label(step), M.change(step).value)
+        local order = M.change(step).value
+        local auto = geometry.auto_after(order, entry.auto_was, step.auto)
+        return ("%s: %s has begun; the tune view shows how far it is%s"):format(label(step), order,
+            auto and "; automatic sizes are " .. (auto == "yes" and "on again" or "off now") or "")
     end
     return recorded(step, entry)
 end
@@ -204,7 +210,7 @@ function M.short(list, entries, title, text)
     if #list > 1 then
         return title
     elseif entry.what == "move" then
-        return ("moved %s %d→%d"):format(units.plural(entry.pages, "page"), entry.src, entry.dst)
+        return ("moved %s %s"):format(units.plural(entry.pages, "page"), page_moves.way(entry.src, entry.dst))
     end
     return text
 end

@@ -1,12 +1,15 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Steps that change a server: settings and page moves, planned, carried out, verified, put on record and taken back.
 --
--- A step is { kind = "set", name, value }, { kind = "move", src, dst, pages, reason } or { kind = "geometry", line }.
+-- A step is { kind = "set", name, value }, { kind = "move", src, dst, pages, reason } or { kind = "geometry", line, and
+-- of an undo auto, the value of slab_geometry_auto that comes back with the sizes }.
 -- All requests go through a client: a blocking one (slate.wire.client) or that of a talk (slate.act.talk). A context
 -- has who (of Client:identify), server.name, print_note and snapshot, as slate.cli.context, and perhaps a record, of
 -- slate.facts.audit, and named, a function that turns the name and value of a setting into those of a screen.
 local audit = require "slate.facts.audit"
+local class_ids = require "slate.facts.class_ids"
 local faults = require "slate.facts.faults"
+local geometry = require "slate.facts.geometry"
 local move = require "slate.act.move"
 local move_outcome = require "slate.act.move_outcome"
 local runtime = require "slate.facts.runtime"
@@ -24,7 +27,7 @@ local MOVE_LIMIT_S <const> = 60
 --- A step in words.
 function M.words(step)
     if step.kind == "geometry" then
-        return "order " .. step.line
+        return "order " .. table.concat(geometry.lines(step.line, step.auto), ", then ")
     end
     if step.kind == "set" then
         return ("set %s %s%s"):format(step.name, step.was and settings.named(step.name, step.was) .. " -> " or "",
@@ -63,6 +66,15 @@ local function named(context, name, text)
     return name, settings.named(name, text)
 end
 
+-- The chunk sizes of the class ids in a change of a setting, for the record; nil without any, or if they are not known.
+local function chunk_sizes(client, change)
+    if not class_ids.has(change) then
+        return nil
+    end
+    local known, classes = geometry.read(client)
+    return known and class_ids.chunk_sizes(change, classes) or nil
+end
+
 local function set(context, client, change, undoes)
     if settings.same(change.name, change.is, change.was) then
         local id = undoes and audit.note(context, { what = "set", name = change.name, was = change.was, is = change.was,
@@ -73,20 +85,37 @@ local function set(context, client, change, undoes)
     if fault then
         context:print_note("caution: " .. fault)
     end
+    local sizes = chunk_sizes(client, change)
     local ok, message, code = runtime.apply(client, change, context.who)
     if not ok then
         return nil, message, code
     end
     local entry = { what = "set", name = change.name, was = change.was, is = change.is, back = change.back,
-        undoes = undoes }
+        chunk_sizes = sizes, undoes = undoes }
     local id = audit.note(context, entry)
     return M.changed_words(change), id, entry
 end
 
-local function order(context, client, step, undoes)
-    local ok, id, entry = require("slate.facts.geometry").change(context, client, step.line, undoes)
+--- Sends an order that changes the chunk sizes, and records it with the server's number of the change, and with the
+-- value of slab_geometry_auto before it. undoes: the id of a change that it takes back; step.auto: the value of
+-- slab_geometry_auto before that change, which comes back with the sizes: slated's revert sets it off. Returns a
+-- sentence, the id on record and the entry; or nil, message, code, and the entry of sizes that change even so.
+function M.order(context, client, step, undoes)
+    local before = geometry.read(client) or {}
+    local ok, message, code = geometry.order(client, step.line)
     if not ok then
-        return nil, id, entry
+        return nil, message, code
+    end
+    local line = geometry.lines(step.line, step.auto)[2]
+    if line then
+        ok, message, code = geometry.order(client, line)
+    end
+    local change = geometry.read(client) or {}
+    local entry = { what = "geometry", is = step.line, undoes = undoes, generation = change.generation,
+        auto_was = before.auto }
+    local id = audit.note(context, entry)
+    if not ok then
+        return nil, "the chunk sizes change, but automatic sizes stay off: " .. message, code, entry
     end
     return M.words(step), id, entry
 end
@@ -118,7 +147,7 @@ function M.carry_out(context, client, step, undoes, progress)
     elseif step.kind == "set" then
         return set(context, client, prepared, undoes)
     elseif step.kind == "geometry" then
-        return order(context, client, step, undoes)
+        return M.order(context, client, step, undoes)
     end
     return move_pages(context, client, prepared, undoes, progress)
 end
@@ -136,14 +165,14 @@ local function is_of_earlier_start(entry, general)
 end
 
 --- The step that takes an entry of the record back; nil and a message if there is none. general: `stats` of the server,
--- to find out whether it was restarted since; nil if that does not matter.
+-- to find out whether it was restarted since; nil if that does not matter. The entry's class ids are those of now.
 function M.reverse(entry, general)
     if entry.what == "set" and entry.name == "geometry" then -- of an older slatetop: was holds the verb back
         return { kind = "geometry", line = "slabs geometry " .. tostring(entry.was) }
     elseif entry.what == "set" then
         return { kind = "set", name = entry.name, value = tostring(entry.back or entry.was), was = tostring(entry.is) }
     elseif entry.what == "geometry" then
-        return { kind = "geometry", line = OPPOSITE[entry.is] or "slabs geometry revert" }
+        return { kind = "geometry", line = OPPOSITE[entry.is] or "slabs geometry revert", auto = entry.auto_was }
     elseif general and is_of_earlier_start(entry, general) then
         return nil, ("change %s cannot be taken back: the server was restarted since, and its pages were given anew")
             :format(entry.id)
@@ -152,6 +181,30 @@ function M.reverse(entry, general)
     end
     return nil, ("change %s cannot be taken back: %s"):format(entry.id or "made here", entry.dst == 0
         and "it moved pages to the pool" or "the server chose the source itself")
+end
+
+-- An entry with the class ids that the server has now, and words, as of slate.facts.class_ids; or nil, message, code.
+local function entry_now(client, entry)
+    if not entry.chunk_sizes then
+        return entry, ""
+    end
+    local change, classes, code = geometry.read(client)
+    if not change then
+        return nil, classes, code
+    end
+    local now, words = class_ids.of_now(entry, classes, true)
+    return now, words, "no"
+end
+
+--- As M.reverse, with the class ids that the server has now; then the entry with these, and words on them. Or nil,
+-- message, code.
+function M.reverse_now(client, entry, general)
+    local now, words, code = entry_now(client, entry)
+    if not now then
+        return nil, words, code
+    end
+    local step, problem = M.reverse(now, general)
+    return step, step and now or problem, step and words or "no"
 end
 
 -- The setting of an entry as the server has it now: { text (of the server), name, value (in words), stands (the change
@@ -169,7 +222,7 @@ end
 -- A server can take back only the last change of its chunk sizes: an undo of an earlier one would hit another. true;
 -- false and words; or nil, message, code.
 local function is_last_geometry(client, entry)
-    local change, message, code = require("slate.facts.geometry").read(client)
+    local change, message, code = geometry.read(client)
     if not change then
         return nil, message, code
     elseif entry.generation and change.generation ~= entry.generation then
@@ -226,9 +279,9 @@ local function step_back(context, client, entry, force)
     if not general then
         return nil, message, code
     end
-    local step, problem = M.reverse(entry, general)
+    local step, now, ids = M.reverse_now(client, entry, general)
     if not step then
-        return nil, problem, "no"
+        return nil, now, ids
     end
     local ok, words = true, ""
     if step.kind == "geometry" then
@@ -236,9 +289,9 @@ local function step_back(context, client, entry, force)
     elseif step.kind == "move" then
         ok, words, code = fit_move_now(context, client, step, entry, force)
     elseif not force then
-        ok, words, code = is_own_setting(context, client, entry)
+        ok, words, code = is_own_setting(context, client, now)
     end
-    return ok and step, words or "", code
+    return ok and step, ok and (words or "") .. ids or words, code
 end
 
 -- The refusal to overwrite what others made of an entry, from words on it, and the way to overwrite it.
@@ -282,7 +335,11 @@ function M.left_by_restart(context, client, entry)
         local what = entry.what == "move" and "pages" or "chunk sizes"
         return ("the %s are those of the server's start"):format(what), false
     end
-    local now, message, code = setting_now(context, client, entry)
+    local aimed, why = entry_now(client, entry)
+    if not aimed then
+        return why, false
+    end
+    local now, message, code = setting_now(context, client, aimed)
     if not now then
         return nil, message, code
     end

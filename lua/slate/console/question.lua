@@ -7,7 +7,7 @@ local M = {}
 
 local LONG_WINDOW_S <const>, WHOLE_CACHE <const> = 100, 0
 -- Replies that modules read as text.
-local REPLIES <const> = { "settings", "moves", "automove", "whatif", "memory", "curve" }
+local REPLIES <const> = { "settings", "moves", "automove", "whatif", "memory", "curve", "geometry" }
 -- More replies, of which a cached result may be made.
 local ALL_REPLIES <const> = { "settings", "moves", "automove", "whatif", "memory", "curve", "class_curves" }
 

@@ -32,8 +32,10 @@ end
 function M.open(ui, plan, kind, title, is_for_marked)
     local copy = {}
     for i, one in ipairs(plan) do
-        copy[i] = { from = one.from, to = one.to, pages = one.pages, name = one.name, value = one.value,
-            undoes = one.undoes }
+        copy[i] = {}
+        for name, value in pairs(one) do
+            copy[i][name] = value
+        end
     end
     ui.review = { is_open = true, refusal = M.UNSEEN, kind = kind or "change", title = title, plan = copy,
         is_for_marked = is_for_marked, terms = { minutes = 0, evictions_pct = 20, hit_points = 1 },

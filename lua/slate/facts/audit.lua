@@ -4,11 +4,12 @@
 -- It is the file SLATE_AUDIT, else slate/audit.log under XDG_STATE_HOME, else under ~/.local/state. An entry is
 -- { schema, id, time_s, who (user@host), server, what = "set" | "move" | "geometry", and for a set name, was, is; for a
 -- move src, dst, pages, dst_pages (those of dst after it), pid and started_s of the server's process; for a geometry
--- is, the order as sent, and generation, the server's number of the change; undoes = the id of an entry that this one
--- took back; fleet = the id of the first entry of the fleet's change, of which this is a part }. In a set, back is a
--- value that restores the setting exactly, if was does not; with is the id of the command's first change, if the
--- command made several; run is that of the first page that a run of a policy moved. A line with what = "outcome" has no
--- id: it has the outcome, in words and figures, of the change whose id is `of`.
+-- is, the order as sent, generation, the server's number of the change, and auto_was, the value of slab_geometry_auto
+-- before it; undoes = the id of an entry that this one took back; fleet = the id of the first entry of the fleet's
+-- change, of which this is a part }. In a set, back is a value that restores the setting exactly, if was does not; with
+-- is the id of the command's first change, if the command made several; run is that of the first page that a run of a
+-- policy moved. A line with what = "outcome" has no id: it has the outcome, in words and figures, of the change whose
+-- id is `of`.
 local M = {}
 
 M.SCHEMA = "slate/audit/1"
@@ -355,6 +356,7 @@ function M.move(plan, result, fields)
     entry.pages, entry.dst_pages = result.pages_moved or result.pages_accepted, result.dst_pages_after
     entry.items_lost, entry.pid = result.items_lost, general.pid
     entry.started_s = require("slate.facts.snapshot").started_s(general)
+    entry.chunk_sizes = plan.slated and require("slate.facts.class_ids").chunk_sizes(entry, plan.before.classes) or nil
     return entry
 end
 

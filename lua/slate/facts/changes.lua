@@ -89,8 +89,7 @@ end
 -- which slatetop describes such a change of its own.
 local NAMES <const> = { ["policy of classes"] = "policy", temp_lru = "temporary_ttl" }
 local PARTS <const> = { temp_lru = true, temporary_ttl = true }
-local LABELS <const> = { ["slabs geometry"] = "chunk sizes", slab_geometry_auto = "chunk sizes",
-    ["slabs reassign"] = "page" }
+local LABELS <const> = { ["slabs geometry"] = "chunk sizes", ["slabs reassign"] = "page" }
 
 local function recorded_words(change)
     local what = change.what == "slabs reassign" and "moves" or change.what

@@ -115,16 +115,26 @@ function M.predicted_waste(text)
     return after and tonumber(after) / 100, now and tonumber(now) / 100
 end
 
---- Sends an order that changes the sizes, and records it with the server's number of the change. undoes: the id of a
--- change that it takes back. Returns true, the id on record and the entry; or nil, message, code.
-function M.change(context, client, command, undoes)
-    local ok, message, code = M.order(client, command)
-    if not ok then
-        return nil, message, code
-    end
-    local change = M.read(client)
-    local entry = { what = "geometry", is = command, undoes = undoes, generation = change and change.generation }
-    return true, require("slate.facts.audit").note(context, entry), entry
+-- The orders by which slated sets slab_geometry_auto off.
+local SETS_AUTO_OFF <const> = { factor = true, sizes = true, revert = true }
+
+--- The value that an order gives to slab_geometry_auto beside the sizes, "yes" or "no"; nil: it stays. order: "factor
+-- 1.25"; auto: the value before it; back: the value that comes back with the sizes (see slate.act.steps), or nil.
+function M.auto_after(order, auto, back)
+    return back == "yes" and back or auto == "yes" and SETS_AUTO_OFF[order:match("^%l+")] and "no" or nil
+end
+
+local AUTO_WORDS <const> = { yes = "sets automatic sizes on again: the server fits its sizes by itself",
+    no = "sets automatic sizes off: the server no longer fits its sizes by itself" }
+
+--- The same in words; nil: it stays.
+function M.auto_words(order, auto, back)
+    return AUTO_WORDS[M.auto_after(order, auto, back)]
+end
+
+--- The lines that an order sends, by its command. back: as for M.auto_after.
+function M.lines(command, back)
+    return { command, back == "yes" and "config set slab_geometry_auto yes" or nil }
 end
 
 return M

@@ -65,6 +65,8 @@ M.ROWS = {
         about = { auto = "the server fits the sizes to the items", ["factor N"] = "each size is N times the one before",
             ["sizes N,N"] = "these sizes", pause = "the change under way waits", resume = "the change goes on",
             revert = "the sizes before the last change" } },
+    { name = "slab_geometry_auto", label = "automatic sizes", choices = "no|yes", stock = NEEDS_SLATED,
+        about = { no = "the sizes stay until somebody changes them", yes = "the server fits the sizes to the items" } },
     { name = "slab_geometry_rate", label = "geometry rate %/s", least = 2, most = 100, step = 2, is_broken = true,
         stock = NEEDS_SLATED },
     { name = "hot_lru_pct", label = "lru hot %", least = 1, most = 80, step = 5 },

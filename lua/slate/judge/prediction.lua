@@ -248,14 +248,17 @@ function SETTINGS.policy(add, one, replies, value)
 end
 SETTINGS.class_policy = SETTINGS.policy
 
-function SETTINGS.geometry(add, _, replies)
+function SETTINGS.geometry(add, _, replies, value)
+    local auto = replies.geometry and geometry.parse(answers.lines(replies.geometry)).auto
+    add("also", geometry.auto_words(value, auto, replies.change.auto), "warn")
     add("expects", replies.outlook)
-    add("undo", "u reverts to the sizes before; items evicted on the way are gone")
+    add("undo", ("u reverts to the sizes before%s; items evicted on the way are gone"):format(
+        auto == "yes" and ", with automatic sizes on" or ""))
 end
 
---- Sentences on a change: a list of { label = "step" | "WARNING" | "automove" | "expects" | "may lose" | "undo", text,
--- tone = "bad" | "warn" | nil }, in this order; each of several moves has a "step": the points of hits that it brings.
--- one: of slate.judge.view; replies: as texts (curve, whatif), outlook (the
+--- Sentences on a change: a list of { label = "step" | "WARNING" | "automove" | "also" | "expects" | "may lose" |
+-- "undo", text, tone = "bad" | "warn" | nil }, in this order; each of several moves has a "step": the points of hits
+-- that it brings. one: of slate.judge.view; replies: as texts (curve, whatif, geometry), outlook (the
 -- server's prediction for other chunk sizes), curves (of the classes of moves by id, as lists of { bytes, hit_ratio };
 -- nil: not requested) and the change, or changes: a list of moves that are sent together.
 function M.change(one, replies)

@@ -81,14 +81,15 @@ local function progress_of(change)
 end
 
 -- Prints the prediction first, without a table: the reader needs one sentence and the sizes.
-local function out_dry_run(context, line, prediction)
+local function out_dry_run(context, line, prediction, auto)
     local wrap = require("slate.base.table").wrap
     if prediction then
         local sentence, sizes = geometry.split_prediction(prediction)
         context:out(wrap("predicted: " .. sentence), "\n")
         context:out(sizes and wrap("sizes: " .. table.concat(sizes, ", ")) .. "\n" or "")
     end
-    context:out(wrap("would send: " .. line), "\nnothing was changed\n")
+    context:out(wrap("would send: " .. line), "\n", auto and wrap("also " .. auto) .. "\n" or "",
+        "nothing was changed\n")
 end
 
 local function out_text(context, change, classes)
@@ -106,8 +107,9 @@ local function out_text(context, change, classes)
     local advice = geometry.advice(change)
     if change.auto == "yes" then
         head[#head + 1] = { "auto", "the sizes are fitted again when the sizes of items change" }
-    elseif advice then
-        head[#head + 1] = { "advice", advice .. ": slatectl geometry auto" }
+    elseif #classes > 0 then
+        head[#head + 1] = { "auto", "off: slatectl set slab_geometry_auto yes" }
+        head[#head + 1] = advice and { "advice", advice .. ": slatectl geometry auto" } or nil
     end
     context:out(context:pairs(head, true))
     if #classes == 0 then
@@ -140,7 +142,7 @@ end
 local function carry_out(context, client, parsed, line)
     local ok, message, code
     if PREDICTED[parsed.verb] then
-        ok, message, code = geometry.change(context, client, line)
+        ok, message, code = require("slate.act.steps").order(context, client, { kind = "geometry", line = line })
     else
         ok, message, code = geometry.order(client, line)
     end
@@ -173,7 +175,7 @@ function M.run(context, parsed)
         context:out_json("slate/geometry/1", { server = context.server.name, command = line, dry_run = parsed.dry_run,
             predicted = sentence, sizes = sizes, change = change, classes = require("slate.base.json").array(classes) })
     elseif parsed.dry_run and line then
-        out_dry_run(context, line, prediction)
+        out_dry_run(context, line, prediction, geometry.auto_words(parsed.verb, change.auto))
     else
         out_text(context, change, classes)
     end

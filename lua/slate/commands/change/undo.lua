@@ -24,8 +24,9 @@ local AT_FAULT <const> = { no = true, usage = true, unsupported = true, refused 
 local function way_past(context, entries, stuck)
     local client = context:open()
     local general = client and stats.read(client)
-    for entry in audit.standing(entries) do
-        if entry.id < stuck.id and entry.server == stuck.server and steps.reverse(entry, general) then
+    for entry in audit.standing(client and entries or {}) do
+        if entry.id < stuck.id and entry.server == stuck.server
+            and steps.reverse_now(client, entry, general) then
             return ("; to take back the change before it: slatectl undo %d"):format(entry.id)
         end
     end
@@ -59,9 +60,9 @@ local function take_all_back(context, list, parsed)
     local client = must(context:open())
     local general = must(stats.read(client))
     for _, entry in ipairs(list) do -- before anything is changed
-        local can, problem = steps.reverse(entry, general)
+        local can, problem, code = steps.reverse_now(client, entry, general)
         if not can then
-            return nil, problem, "no", entry
+            return nil, problem, code, entry
         end
     end
     if parsed.dry_run then
