@@ -110,6 +110,24 @@ describe("a change of chunk sizes", function()
         assert.same({ "no", "slabs geometry factor 1.08; slabs geometry revert" }, { server.auto, server:sent() })
     end)
 
+    it("is taken back with automatic sizes also where the server takes its time for the sizes", function()
+        local server, console = new_slated({ [1] = 96 })
+        console.begin({ { name = "geometry", value = "factor 1.08" } })
+        assert.truthy(console.acting:propose_undo())
+        console.acting:begin("undo", {}, SLATED, true, rig.NO_TRIAL)
+        local line
+        repeat
+            line = console.acting:step(true)
+            if line and not line:find("revert", 1, true) then
+                console.acting:reply(server:answer(line))
+            end
+        until (line or ""):find("revert", 1, true)
+        console.acting:step(true, true) -- it does not answer for a while
+        console.acting:reply(server:answer(line))
+        assert.matches("; automatic sizes are on again$", console.run())
+        assert.equal("yes", server.auto)
+    end)
+
     it("is on record, and has no undo that looks whole, if automatic sizes stay off", function()
         local server, console = new_slated({ [1] = 96 })
         console.begin({ { name = "geometry", value = "factor 1.08" } })

@@ -106,9 +106,13 @@ function M.order(context, client, step, undoes)
     if not ok then
         return nil, message, code
     end
-    local line = geometry.lines(step.line, step.auto)[2]
-    if line then
-        ok, message, code = geometry.order(client, line)
+    local line, answer = geometry.lines(step.line, step.auto)[2], nil
+    if line then -- an order takes long enough that a console withholds what is not part of it
+        answer, message, code = client:command(line, { is_rest = true })
+        ok = answer == "OK"
+    end
+    if answer and not ok then
+        message, code = runtime.refusal(answer)
     end
     local change = geometry.read(client) or {}
     local entry = { what = "geometry", is = step.line, undoes = undoes, generation = change.generation,

@@ -19,17 +19,18 @@ Talk.__index = Talk
 Talk.__name = "slate.act.talk"
 
 -- A reply as one text; or nil, message, code.
-local function exchange(client, line, is_stats)
-    local why = client.broken or not is_stats and client.withheld
+local function exchange(client, line, is_stats, is_rest)
+    local why = client.broken or not (is_stats or is_rest) and client.withheld
     if why then
         return nil, why, "closed"
     end
     return coroutine.yield(line, is_stats)
 end
 
---- As in slate.wire.client: the line of the answer, or nil, message, code.
-function Client:command(line)
-    local reply, message, code = exchange(self, line, false)
+--- As in slate.wire.client: the line of the answer, or nil, message, code. options: is_rest, the command completes one
+-- that was sent, and goes out even where others are withheld; nil for none.
+function Client:command(line, options)
+    local reply, message, code = exchange(self, line, false, options and options.is_rest)
     return reply and reply:match("^[^\r\n]*"), message, code
 end
 
@@ -110,7 +111,8 @@ function Talk:take(reply)
     end
 end
 
---- Every command of the body from now on fails with the message `why`; statistics are still asked for.
+--- Every command of the body from now on fails with the message `why`, but one that completes another; statistics are
+-- still asked for.
 function Talk:withhold(why)
     self.client.withheld = why
 end
