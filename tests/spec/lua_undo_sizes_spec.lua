@@ -200,6 +200,8 @@ describe("an undo after the chunk sizes changed", function()
         console.begin({ { name = "class_policy", value = "slru 66" } })
         server.sizes, server.own, server.log = { [1] = 96 }, {}, {}
         local gone <const> = "class 66 had chunks of 10920 B, and no class has such chunks now"
+        assert.matches("; class 66 has no pages now: sending it looks for the one of 10920 B$",
+            console.see().acting:propose_undo().title)
         assert.same({ gone, "" }, { (console.see().undo()), server:sent() })
         server.sizes = { [66] = 12000 }
         assert.matches("^class 66 had chunks of 10920 B, and no class with pages has", (console.see().undo()))

@@ -31,19 +31,19 @@ function M.chunk_sizes(entry, classes)
     return #parts > 0 and table.concat(parts, " ") or nil
 end
 
--- By each id on record, as text: the id that has its chunk size now; false if none has it. A class that a list of
--- those with pages does not have keeps its id.
+-- By each id on record, as text: the id that has its chunk size now, false if none has it; and whether neither the id
+-- nor the size is in a list of classes with pages: then the id stays.
 local function ids_now(entry, classes, is_whole)
-    local of_size, size_of, ids = {}, {}, {}
+    local of_size, size_of, ids, unlisted = {}, {}, {}, {}
     for _, class in ipairs(classes) do
         of_size[class.chunk_size or 0], size_of[class.id] = class.id, class.chunk_size
     end
     for number, text in entry.chunk_sizes:gmatch("(%d+)=(%d+)") do
         local id, size = math.tointeger(tonumber(number)), tonumber(text)
-        local is_same = size_of[id] == size or not is_whole and not size_of[id] and not of_size[size]
-        ids[number] = is_same and id or of_size[size] or false
+        unlisted[number] = not is_whole and not size_of[id] and not of_size[size]
+        ids[number] = (size_of[id] == size or unlisted[number]) and id or of_size[size] or false
     end
-    return ids
+    return ids, unlisted
 end
 
 -- The policies of a text with the ids of now; a class that is gone has none.
@@ -75,7 +75,8 @@ function M.of_now(entry, classes, is_whole)
     if type(entry.chunk_sizes) ~= "string" or not text_of(entry) then
         return entry, ""
     end
-    local ids, words = ids_now(entry, classes, is_whole), {}
+    local ids, unlisted = ids_now(entry, classes, is_whole)
+    local words = {}
     for id, size in entry.chunk_sizes:gmatch("(%d+)=(%d+)") do
         if ids[id] == false and entry.name ~= "policy" then
             return nil, ("class %s had chunks of %s B, and no class%s has such chunks now"):format(id, size,
@@ -83,6 +84,8 @@ function M.of_now(entry, classes, is_whole)
         elseif ids[id] ~= math.tointeger(tonumber(id)) then
             words[#words + 1] = ids[id] and ("; class %s of then is class %d now"):format(id, ids[id])
                 or ("; class %s of then, of %s B, is gone"):format(id, size)
+        elseif unlisted[id] then
+            words[#words + 1] = ("; class %s has no pages now: sending it looks for the one of %s B"):format(id, size)
         end
     end
     return #words > 0 and with_ids(entry, ids) or entry, table.concat(words)
