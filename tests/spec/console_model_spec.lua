@@ -173,11 +173,20 @@ describe("a model", function()
             now.settings = one.now.settings
             now.changes = { change("slabs reassign", nil, "1 pages from class 4 to 12") }
         end)
-        one.changing = "setting verbosity"
+        one.changing = "setting verbosity to 1"
         take(one, 1006, "slated-0.1", "second", function(now)
             now.settings = setmetatable({ verbosity = 1 }, { __index = one.now.settings })
         end)
         assert.equal(#texts, #one.events)
+        for second, value in ipairs({ 0, 3 }) do -- by another client, while and right after it
+            take(one, 1006 + second, "slated-0.1", "second", function(now)
+                now.settings = setmetatable({ verbosity = value }, { __index = one.now.settings })
+            end)
+            one.changing = nil
+            one:note("you", 1007, "verbosity 2 → 1")
+        end
+        assert.equal("verbosity 1 → 0, by eve@host", one.events[#texts + 1].text)
+        assert.equal("verbosity 0 → 3, by eve@host", one.events[#texts + 3].text)
     end)
 
     it("names the author of a flush in the event of the incident, which comes with its record or before", function()

@@ -110,7 +110,7 @@ describe("a change from slatetop", function()
         assert.is_true(console.acting:begin("change", { { name = "slab_automove", value = "1" } }, STOCK, true,
             NO_TRIAL))
         assert.truthy(console.begin({ { name = "verbosity", value = "1" } }):find("one change at a time", 1, true))
-        assert.equal("setting automove mode", console.acting:words())
+        assert.equal("setting automove mode to ratio", console.acting:words())
         console.is_up = false
         assert.equal("the connection broke: nothing was sent", console.run())
         assert.is_nil(console.acting.run)

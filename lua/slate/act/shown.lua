@@ -158,7 +158,7 @@ function M.progress(step, moved, wanted)
         return ("moved %d of %s, class %d to %s"):format(moved or 0, units.plural(wanted or step.pages, "page"),
             step.src, units.place(step.dst))
     end
-    return "setting " .. label(step)
+    return (M.title({ step }):gsub("^set ", "setting "))
 end
 
 --- The words of a step that is done. entry: of the record; words: of slate.act.steps.

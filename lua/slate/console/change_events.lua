@@ -33,16 +33,21 @@ local function page_changes(before, now)
     return changes[1] and table.concat(changes, ", ") .. " pages", has_loss
 end
 
--- True if slatetop itself changes the setting now, or did just now, which an event says.
-local function is_own(model, label, wall_s)
-    if model.changing and model.changing:find(label, 1, true) then
+-- True if a text of a change from here is of this change: another client may set another value at the same time.
+local function has(text, one)
+    return text:find(one.label, 1, true) and (not one.value or text:find(one.value, 1, true))
+end
+
+-- True if slatetop itself makes the change now, or did just now, which an event says.
+local function is_own(model, one, wall_s)
+    if model.changing and has(model.changing, one) then
         return true
     end
     for i = #model.events, 1, -1 do
         local event = model.events[i]
         if event.wall_s < wall_s - OWN_S then
             return false
-        elseif event.kind == "you" and event.text:find(label, 1, true) then
+        elseif event.kind == "you" and has(event.text, one) then
             return true
         end
     end
@@ -92,7 +97,7 @@ local function note_settings(model, wall_s)
     for _, one in ipairs(changes_seen(model)) do
         if one.name == "flush_all" then
             model.flush = one -- its incident is found later in this snapshot, or was in one before
-        elseif not (one.is_move and model.changing) and not is_own(model, one.label, wall_s) then
+        elseif not (one.is_move and model.changing) and not is_own(model, one, wall_s) then
             note_setting(model, wall_s, one, model.author_of and model.author_of(one.name, one.is) or one.who)
         end
     end

@@ -66,10 +66,10 @@ local function value_of(known, name)
     return name == "temporary_ttl" and known.temp_lru == false and -1 or known[name]
 end
 
--- A change of a setting: { name, is, label (in Tune, without its unit), text ("verbosity 0 → 1") }.
+-- A change of a setting: { name, is, label (in Tune, without its unit), text ("verbosity 0 → 1"), value ("1") }.
 local function of_row(row, was, is)
     local text, label = settings_shown().changed(row.label, settings().shown(row, was), settings().shown(row, is))
-    return { name = row.name, is = is, label = label, text = text }
+    return { name = row.name, is = is, label = label, text = text, value = text:match("→ (.*)$") }
 end
 
 --- The settings that differ between the settings of two snapshots, as far as both are known: a list of { name, is (the
@@ -106,6 +106,7 @@ function M.of_recorded(list)
         local one = row and change.was and of_row(row, change.was, change.is)
             or { name = what, is = change.is, label = LABELS[what] or what, text = recorded_words(change) }
         one.who, one.is_part = M.author_of(change.who), PARTS[what]
+        one.value = not NAMES[what] and one.value or nil -- the settings have it in another form
         one.is_move = what == "slabs reassign"
         shown[#shown + 1] = what ~= "prediction" and one or nil -- a comparison
     end
