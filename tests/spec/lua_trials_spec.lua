@@ -36,6 +36,17 @@ describe("a trial in slatetop", function()
         assert.equal("set memory limit to 40 MiB", require("slate.act.shown").title(steps))
     end)
 
+    it("is not blamed for the misses after a flush", function()
+        local console, is_on = begin({ minutes = 1, evictions_pct = 20, hit_points = 1 })
+        pass(console, 8)
+        console.flushes = 1
+        pass(console, 50, 1000, 500)
+        assert.is_true(is_on())
+        pass(console, 2, 1000, 500)
+        assert.is_false(is_on())
+        assert.equal("trial reverted, 1 min are over: automove mode ratio → off", console.acting.news)
+    end)
+
     it("goes back when evictions, losses, refused stores or hits cross a bound, not in its first seconds", function()
         local bound <const> = { minutes = 10, evictions_pct = 20, hit_points = 2 }
         local none <const> = { minutes = 10, evictions_pct = 0, hit_points = 2 }

@@ -212,11 +212,13 @@ function M.first_guard_crossed(guards, before, now)
     end
 end
 
---- The same for the last ten seconds of a trial; nil while it is too early. past: of slate.judge.verdict; begun_s,
+--- The same for the last ten seconds of a trial; nil while it is too early, and after a flush, which would be judged in
+-- its place. past: of slate.judge.verdict; begun_s,
 -- for_s: the trial's begin and length.
 function M.guard_crossed_lately(guards, before, past, begun_s, for_s)
     local last, previous = past[#past], past[#past - 1]
-    if not previous or last.time_s - begun_s < math.min(limits.guard_settle_s, for_s / 4) then
+    if not previous or last.time_s - begun_s < math.min(limits.guard_settle_s, for_s / 4)
+        or before.flushes ~= last.flushes then
         return nil
     end
     local from_s = math.max(begun_s, math.min(last.time_s - limits.lately_s, previous.time_s))

@@ -252,7 +252,8 @@ local function first_from(past, time_s)
 end
 
 --- The figures of the ten seconds before a time, or of what was seen of them, two samples at least, with their spreads
--- (of slate.judge.chance); then their first sample and the last. nil if too little was seen.
+-- (of slate.judge.chance) and the number of flushes until then; then the first sample and the last. nil if too little
+-- was seen.
 function Past:before(time_s)
     local at, steps = #self, {}
     while at > 1 and self[at].time_s > time_s do
@@ -269,7 +270,7 @@ function Past:before(time_s)
         steps[#steps + 1] = M.between(self[i - 1], self[i])
     end
     local whole = M.between(self[from], self[at])
-    whole.spreads = chance.spreads(whole, steps)
+    whole.spreads, whole.flushes = chance.spreads(whole, steps), self[at].flushes
     return whole, self[from], self[at]
 end
 
