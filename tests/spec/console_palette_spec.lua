@@ -76,7 +76,8 @@ describe("the palette", function()
             ["policy evic"] = "set policy ", ["set evic pol"] = "set policy ", ["limit mib"] = "set maxbytes ",
             light = "theme light",
             ["crawler sl"] = "set lru_crawler_sleep ", ["12"] = "class 12", ["other memory"] = "curves",
-            ["round trips"] = "latency" }) do
+            ["round trips"] = "latency", fac = "sizes", factor = "sizes", growth = "sizes",
+            ["chunk sizes"] = "sizes" }) do
             assert.equal(line, offered(text)[1])
         end
         assert.is_nil(typed("eviction pol\n")) -- Enter goes on with a setting that was found

@@ -27,6 +27,7 @@ M.WORDS = {
 }
 -- More names, by the command of a key or the name of a setting.
 local ALSO <const> = { view_hotkeys = "keys, hot, hotkeys", view_events = "log", view_tune = "settings, config",
+    view_sizes = "chunk sizes, growth factor, factor",
     record = "export, csv, save",
     move_pages = "rebalance, plan", view_overview = "rebalance pages, plan of moves", view_latency = "round trips",
     maxbytes = "memory limit", policy = "eviction policy" }
