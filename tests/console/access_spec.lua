@@ -42,7 +42,7 @@ describe("slatetop and roles", function()
     screen = tui.open(folder, ("-d 0.2 %s %s/other.sock"):format(server.socket, folder), 120, 40)
     screen:wait("down: the server refuses to answer")
     screen:step(3000)
-    screen:go("1", "the server refuses to answer: it wants a login, -P FILE", "7", { "other.sock", " 1.6.45 " })
+    screen:go("1", "refuses to answer: it wants a login: start with -P FILE", "7", { "other.sock", " 1.6.45 " })
     for view = 1, 9 do screen:go(tostring(view), ("[%d "):format(view)) end
     screen:go("q", "status=0")
   end)

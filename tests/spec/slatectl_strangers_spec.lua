@@ -39,7 +39,7 @@ describe("a server that lets nobody in", function()
             assert.equal(0, code, said)
             code, said = slatetop(one.address)
             assert.not_equal(0, code)
-            assert.truthy(said:find("it wants a login, -P FILE with user:password in the first line", 1, true), said)
+            assert.truthy(said:find("it wants a login: start with -P FILE, ", 1, true), said)
         end)
     end
 

@@ -59,10 +59,15 @@ function M.why_unreachable(frame)
     end
 end
 
+--- True if connecting helps a server that is down: not where slatetop lacks the login.
+function M.helps_connecting(model)
+    return not model.link_note:find("it wants a login", 1, true)
+end
+
 local function add_link(add, frame)
     local model = frame.model
     if model.link == "down" then
-        add("bad", M.why_unreachable(frame), "C")
+        add("bad", M.why_unreachable(frame), M.helps_connecting(model) and "C" or nil)
     elseif model.link == "connecting" then
         add("warn", "connecting to " .. model.server)
     elseif not model.now then

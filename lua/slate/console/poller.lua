@@ -130,7 +130,7 @@ end
 -- The server's reason to refuse "stats", in words.
 local function refusal_of(text)
     if text:find("^CLIENT_ERROR unauthenticated") then
-        return "it wants a login, -P FILE with user:password in the first line"
+        return "it wants a login: start with -P FILE, which has user:password in its first line"
     end
     return (require("slate.wire.request").printable(text:match("^[^\r\n]*")))
 end

@@ -195,7 +195,8 @@ local function line_words(frame, ui)
         return ("Fleet shows now; servers stay paused at %s, . ends it"):format(figure.clock(frame.paused_s)),
             cells.WARN
     elseif frame.model.link == "down" and scope ~= "fleet" and (frame.model.now or scope ~= "overview") then
-        return (frame.is_replay and "" or "C connects now; ") .. frame.model.link_note, cells.BAD
+        local has_key = not frame.is_replay and require("slate.console.health").helps_connecting(frame.model)
+        return (has_key and "C connects now; " or "") .. frame.model.link_note, cells.BAD
     end
 end
 

@@ -334,7 +334,9 @@ local function draw_sections(frame, ui, grid, area)
     local shown, rows = fitting(lines, area.width, health_most - 1)
     draw_health(shown, #lines - #shown, grid, take(1 + rows))
     if model.link == "down" and not model.now then
-        draw_start(grid, take(left), model.link_note)
+        if health.helps_connecting(model) then
+            draw_start(grid, take(left), model.link_note)
+        end
         return
     end
     local reserved = left - memory_rows >= CLASSES_LEAST + 2 and CLASSES_LEAST or 0
