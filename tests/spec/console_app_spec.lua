@@ -507,6 +507,22 @@ describe("slatetop's app", function()
         assert_shows("live 1s")
     end)
 
+    it("says at each key of changes that a recording or the past cannot be changed", function()
+        open("a")
+        press("space")
+        for _, is_replay in ipairs({ false, true }) do
+            app.open.loaded_ratio = function() return 1 end
+            app.replay = is_replay and app.open or nil
+            for view, names in pairs({ ["1"] = { "m", "t", "u", "ctrl-r" }, ["2"] = { "m" }, ["3"] = { "m" },
+                ["4"] = { "+", "-", "enter", "e", "t" }, ["5"] = { "m" }, ["6"] = { "m" } }) do
+                for _, key in ipairs(names) do
+                    press(view, key)
+                    assert_shows(is_replay and "a recording can't be changed" or "this is the past: . returns to live")
+                end
+            end
+        end
+    end)
+
     it("shows the past as a line with its incidents, the keys of time, and goes where it is clicked", function()
         open("a")
         local line, live = app.open, app.open.model

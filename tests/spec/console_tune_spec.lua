@@ -76,8 +76,6 @@ describe("Tune", function()
         one.press("r")
         assert.same({ { name = "slab_automove", value = "ratio" } }, one.press("t").plan)
         assert.truthy(one.press("down", "+").text:find("needs memcached 1.6.34"))
-        one.frame.is_past = true
-        assert.truthy(one.press("up", "+").text:find("this is the past"))
         tune.forget(one.ui)
         assert.equal("say", one.press("t").kind)
     end)

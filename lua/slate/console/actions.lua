@@ -123,17 +123,18 @@ for i, view in ipairs(view_list.LIST) do
     ACTIONS[view.open] = function(app) view_list.open(app.ui, i) end
 end
 
+-- Commands that prepare a change.
+local OF_CHANGES <const> = { move_pages = true, automove = true, undo = true, redo = true, review = true, more = true,
+    less = true, choose = true, edit = true }
 local run_command
 
 -- By kind: what a view, an overlay or a command requests.
 local INTENTS <const> = {
     review = function(app, intent, now_s) sending.review(app, intent.plan, now_s) end,
-    pick = function(app, intent, now_s)
-        if sending.is_live(app, now_s) then
-            view_list.module("picker").open(app.ui, intent.name, intent.at, function(value)
-                return { kind = "review", plan = { { name = intent.name, value = value } } }
-            end, sending.aim(app))
-        end
+    pick = function(app, intent)
+        view_list.module("picker").open(app.ui, intent.name, intent.at, function(value)
+            return { kind = "review", plan = { { name = intent.name, value = value } } }
+        end, sending.aim(app))
     end,
     say = function(app, intent, now_s) app:report(intent.text or intent[1], now_s) end,
     open_server = function(app, intent)
@@ -171,7 +172,7 @@ local function apply(app, intent, now_s)
 end
 
 function run_command(app, command, now_s)
-    if past.command(app, command, now_s) then
+    if OF_CHANGES[command] and not sending.is_live(app, now_s) or past.command(app, command, now_s) then
         return
     end
     local act = ACTIONS[command]

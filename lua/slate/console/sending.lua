@@ -143,10 +143,11 @@ end
 
 --- True if what is shown can be changed; else the screen says why not.
 function M.is_live(app, now_s)
-    if app:is_past() then
+    if app.replay or app:is_past() then
         app:report(app.replay and "a recording can't be changed" or PAST, now_s)
+        return false
     end
-    return not app:is_past()
+    return true
 end
 
 --- Opens the review of a plan of a view; or says why it cannot be.
@@ -185,17 +186,9 @@ end
 --- all marked servers that got it.
 function M.propose(app, kind, now_s)
     local sessions, is_for_marked = receivers(app)
-    local taken, why
-    if app.open and not app.replay then
-        taken, why = last_of(sessions, kind)
-    end
-    if not taken and not why then
-        app:report(kind == "undo" and "a recording can't be changed"
-            or "no change was undone from here that could be made again", now_s)
-    elseif not taken then
-        show_news(app, sessions[#sessions], why, now_s)
-    elseif app:is_past() then
-        app:report(PAST, now_s)
+    local taken, why = last_of(sessions, kind)
+    if not taken then
+        show_news(app, sessions[#sessions], why or "no server is watched", now_s)
     else
         M.aim(app, why)
         require("slate.console.review").open(app.ui, taken.changes, kind, taken.title, is_for_marked)

@@ -272,11 +272,9 @@ local function say(text, ...)
     return { kind = "say", text = text:format(...) }
 end
 
-local function change_value(frame, ui, row, command)
+local function change_value(ui, row, command)
     local tune = ui.tune
-    if frame.is_past then
-        return say("this is the past: . returns to live, where it can be changed")
-    elseif row.refusal then
+    if row.refusal then
         return say("%s: %s", row.label, row.refusal)
     elseif command == "choose" and settings_shown.values(row)[1] then
         picker.open(ui, row.name, tune.wanted[row.name] or row.now, function(value)
@@ -310,7 +308,7 @@ function M.command(frame, ui, command)
     tune.cursor = keys.step(tune.cursor, keys.move_rows(command, SCREEN_ROWS), #rows)
     local row = rows[tune.cursor]
     if command == "less" or command == "more" or command == "choose" or command == "edit" then
-        return change_value(frame, ui, row, command)
+        return change_value(ui, row, command)
     elseif command == "reset" then
         tune.wanted[row.name] = nil
     elseif command == "review" then
