@@ -87,16 +87,15 @@ function CHECKS.flush(about, add)
     flush_seen(about, add)
 end
 
--- A start that was not seen. In its first seconds a cache fills, whatever its load shows.
+-- A start that was not seen. In its first seconds a cache fills, whatever its load shows; one that evicts has filled.
 function CHECKS.young(about, add)
     local up_s, hit_ratio = about.general.uptime, lately_of(about).hit_ratio
-    if not up_s or lately_happened(about, "restart") then
+    if not up_s or about.general.evictions ~= 0 or lately_happened(about, "restart") then
         return
     elseif up_s < limits.course_before_s then
         add("note", ("the server started %s ago: the cache fills"):format(units.age(up_s)),
             "look again when the server has filled", "uptime")
-    elseif up_s < limits.new_s and hit_ratio and hit_ratio < limits.hits_least_ratio
-        and about.general.evictions == 0 then -- a server that evicts has filled
+    elseif up_s < limits.new_s and hit_ratio and hit_ratio < limits.hits_least_ratio then
         add("note", ("the server started %s ago: hits are few until it has filled"):format(units.age(up_s)),
             "look again when the server has filled", "uptime")
     end
