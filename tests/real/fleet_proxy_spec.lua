@@ -91,9 +91,9 @@ describe("slatetop on a proxy", function()
         local seen = proxy.of({ general = { proxy_backend_total = 4, proxy_links_bad = 3 } }, nil, { interval_s = 1,
             general = { proxy_conn_requests_per_s = 2100, proxy_backend_failed_per_s = 3,
                 proxy_conn_errors_per_s = 2 } })
-        assert.same({ { text = "proxy: 2100 requests/s, 3 of 4 links to backends bad", tone = "bad" },
-            { text = "proxy: 3 links break a second", tone = "warn" },
-            { text = "proxy: 2 errors a second", tone = "warn" } }, proxy.sentences(seen))
+        assert.same({ { text = "proxy: 2100 requests/s, 3 of 4 links to backends bad", short = "3 bad links",
+            tone = "bad" }, { text = "proxy: 3 links break a second", short = "links break", tone = "warn" },
+            { text = "proxy: 2 errors a second", short = "proxy errors", tone = "warn" } }, proxy.sentences(seen))
         assert.same({ { text = "proxy: 4 links to backends", tone = "plain" } },
             proxy.sentences({ links = 4, links_bad = 0 }))
         assert.same({}, proxy.sentences({}))

@@ -120,6 +120,17 @@ describe("Tune", function()
         assert.same({ false, nil }, { one.ui.picker.is_open, one.ui.tune.wanted.policy })
     end)
 
+    it("takes the value that a key proposes, also before slated has listed its values", function()
+        local one, taken = console(slated()), nil
+        picker.open(one.ui, "slab_automove", "utility", function(value) taken = value end)
+        picker.command(one.frame, one.ui, "accept")
+        assert.equal("utility", taken)
+        picker.open(one.ui, "slab_automove", "utility", function(value) taken = value end)
+        picker.command(one.frame, one.ui, "down") -- the first row that is listed is off
+        picker.command(one.frame, one.ui, "accept")
+        assert.equal("ratio", taken)
+    end)
+
     it("has the values and their effects below the rows of a tall screen, the one in force marked", function()
         local model = slated()
         model.answers:take("config", "STAT slab_automove:choices off|lra|utility\r\n", { at_s = 12, is_stats = true })

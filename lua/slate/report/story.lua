@@ -114,7 +114,7 @@ end
 -- changes -----------------------------------------------------------------------------------------------
 
 local function changed_words(name, was, is)
-    was, is = settings.named(name, was), settings.named(name, is)
+    was, is = tostring(settings.named(name, was)), tostring(settings.named(name, is))
     return ("%s: %s"):format(name, was == is and is .. " already" or was .. " → " .. is)
 end
 

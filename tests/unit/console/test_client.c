@@ -133,7 +133,7 @@ TEST(test_a_silent_server_is_given_up) {
     client_step(client, clock_at);
     is(client_state(client), CLIENT_UP, "it has its time");
     client_step(client, ++clock_at);
-    is_down_for(client, "not answered");
+    is_down_for(client, "does not answer");
     hang_up(&client);
 }
 

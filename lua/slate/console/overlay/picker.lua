@@ -29,9 +29,9 @@ function M.wants(_, wants)
 end
 
 -- The values of the setting, the index of the one under the cursor, and each value's words; a set of those in force.
--- slated reports values on request.
+-- slated reports values on request: until they come, the value under the cursor may not be among them (nil).
 local function values_of(frame, ui)
-    local at, values, cursor, takers, in_force = ui.picker, {}, 1, {}, {}
+    local at, values, cursor, takers, in_force = ui.picker, {}, nil, {}, {}
     local models = at.is_for_marked and marked.models(frame, ui) or { frame.live }
     for _, model in ipairs(models) do
         local row = change.row(model, at.name, ui.classes.cursor) or {}
@@ -42,7 +42,7 @@ local function values_of(frame, ui)
         end
     end
     for i, value in ipairs(values) do
-        cursor = value == at.at and i or cursor
+        cursor = value == (at.at or values[1]) and i or cursor
     end
     local function words_of(value)
         local refusing = #models - takers[value]
@@ -60,7 +60,7 @@ function M.draw(frame, ui, grid)
     local foot = is_cut and cells.rows_of(words, width - 4) or 0
     local rows = math.min(count, grid.height - 5 - foot)
     local y, x = math.max((grid.height - rows - foot - 2) // 2, 0), (grid.width - width) // 2
-    local top = keys.top(1, cursor, rows, count)
+    local top = keys.top(1, cursor or 1, rows, count)
     grid:box(cells.area(y, x, rows + foot + 2, width), change.label(ui.picker.name))
     grid:paragraph(cells.area(y + 1 + rows, x + 2, foot, width - 4), cells.STRONG, words)
     grid:text_right(y + rows + foot + 1, x + width - 2, cells.DIALOG, narrow.more(top, rows, count))
@@ -78,7 +78,8 @@ end
 
 function M.command(frame, ui, command)
     local picker, values, cursor = ui.picker, values_of(frame, ui)
-    picker.at = values[keys.step(cursor, keys.move_rows(command, #values), #values)]
+    local by = keys.move_rows(command, #values)
+    picker.at = by ~= 0 and values[keys.step(cursor or 1, by, #values)] or picker.at or values[1]
     picker.is_open = command ~= "cancel" and command ~= "accept"
     if command ~= "accept" or not picker.at then
         return nil
