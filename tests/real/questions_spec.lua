@@ -30,7 +30,8 @@ local QUESTIONS <const> = {
     { "What comes of this move, when I make it?", "move GIVER TAKER 1 --verdict 3s", "hits %d+%.%d%%", "m S" },
     { "Did my change help, and what did I change before?", "audit", "class %d+ to class %d+.*hits%s+%d+%.%d%%", "8",
         "class %d+: %d+ → %d+" },
-    { "How good have the predictions been?", "audit --accuracy", "^moves: 1 prediction" },
+    { "How good have the predictions been?", "audit --accuracy",
+        "^moves: [^\n]*1 %a+" }, -- "left out" where hits rose before the move, as on a busy machine
     { "How do I take it back?", "undo --dry-run", "would undo change %d+: move 1 page from class %d+ to class %d+",
         "u", "undoes +move 1 page" },
     { "Is this server short of memory?", "advise memory", "starves: give it pages of other classes", "6",
