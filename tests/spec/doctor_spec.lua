@@ -164,15 +164,15 @@ describe("the doctor on the memory of the process", function()
 end)
 
 describe("the last seconds of a server, against the time before", function()
-    -- A server up for an hour with 100 requests a second, 80 of them hits, watched for so many seconds; `each` returns
-    -- a second's counters in place of these.
-    local function course_of(seconds, each)
+    -- A server with 100 requests a second, 80 of them hits, watched for so many seconds; `each` returns a second's
+    -- counters in place of these. up_s: since its start, an hour by default.
+    local function course_of(seconds, each, up_s)
         local one, gets, hits = incident.watch(), 360000, 288000
         for i = 0, seconds do
             local more = each and each(i) or {}
             gets, hits = more.gets or gets + 100, more.hits or hits + 80
             one:add(make(3600 + i, {}, { cmd_get = gets, get_hits = hits, cmd_set = 0, curr_items = 70,
-                uptime = more.uptime, pid = more.pid }))
+                uptime = more.uptime or (up_s or 3600) + i, pid = more.pid }))
         end
         return one
     end
@@ -276,19 +276,29 @@ describe("the last seconds of a server, against the time before", function()
         end
     end)
 
-    it("show a hit ratio that fell to less than half, within seconds, from two samples alone, too", function()
-        local function from(second, hits_each, seconds)
-            local hits = 288000
-            return course_of(seconds, function(i)
-                hits = hits + (i >= second and hits_each or 80)
-                return { hits = hits }
-            end):fell()
-        end
-        local fell = from(96, 10, 100)
+    -- Hits that are so many in 100 reads from a second on, 80 before.
+    local function fell_from(second, hits_each, seconds, up_s)
+        local hits = 288000
+        return course_of(seconds, function(i)
+            hits = hits + (i >= second and hits_each or 80)
+            return { hits = hits }
+        end, up_s):fell()
+    end
+
+    it("show a hit ratio that fell to less than half, within seconds", function()
+        local fell = fell_from(96, 10, 100)
         assert.near(0.8, fell.was, 0.02)
         assert.near(0.1, fell.is, 0.001)
-        assert.is_nil(from(1, 41, 4), "that may be its usual load")
-        assert.near(0.1, from(1, 10, 2).is, 0.01)
+        assert.matches("^hits fell from 80%% to 10%%$", incident_words.title(fell))
+    end)
+
+    it("show hits below half of those since the start as that, not as a fall, which was not seen", function()
+        local low = fell_from(1, 10, 2)
+        assert.equal("hits are 10% now; since the server's start 1h00 ago they were 80%", incident_words.line(low))
+        assert.equal("hits are low", incident_words.short(low))
+        assert.is_nil(fell_from(1, 41, 4), "that may be its usual load")
+        assert.truthy(fell_from(1, 10, 2, 300))
+        assert.is_nil(fell_from(1, 10, 2, 299), "the mean of a young server is not its usual figure")
     end)
 end)
 

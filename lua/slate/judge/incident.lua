@@ -394,9 +394,8 @@ function Incidents:add(now)
         find_restart(self, last, sample)
         self.from = sample
     elseif not last or sample.time_s <= last.time_s or went_back(last, sample) then
-        local is_known = not last and (sample.uptime_s or 0) >= limits.course_before_s -- not where counters were reset
-        forget(self, is_known and { seconds = sample.uptime_s, gets = sample.gets, hits = sample.hits,
-            requests = sample.requests } or nil)
+        local is_known = not last and (sample.uptime_s or 0) >= limits.new_s -- not where counters were reset
+        forget(self, is_known and { life_s = sample.uptime_s, gets = sample.gets, hits = sample.hits } or nil)
         self.from = sample
     else
         find_flush(self, last, sample)
@@ -453,8 +452,8 @@ function Incidents:stopped()
         and { was_per_s = was_per_s, for_s = last.seconds } or nil
 end
 
---- The last fall of hits that is a finding; else { name, was, is } if the hit ratio is less than half of that before;
---- else nil.
+--- The last fall of hits that is a finding; else { name, was, is, life_s } if the hit ratio is less than half of that
+--- before: of the time seen, or while that is short, since the server's start, life_s ago; else nil.
 function Incidents:fell()
     local one, last, before = self:lately("hits_fell"), self.course:last_and_before(self.start)
     if one then
@@ -466,7 +465,7 @@ function Incidents:fell()
     local was, is = before.hits / before.gets, last.hits / last.gets
     local error = math.sqrt(is * (1 - is) / last.gets)
     return was >= limits.fall_from_least_ratio and is + limits.errors_apart * error < was * limits.fall_to_ratio
-        and { name = "hits_fell", was = was, is = is } or nil
+        and { name = "hits_fell", was = was, is = is, life_s = before.life_s } or nil
 end
 
 return M

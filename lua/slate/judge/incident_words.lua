@@ -39,7 +39,11 @@ local TITLES <const> = {
         return ("the server turned connections away%s%s"):format(when, one.is and one.most
             and (": %d of %d were open"):format(one.is, one.most) or "")
     end,
-    hits_fell = function(one, when) return fall_of_hits(one.was, one.hits_is or one.is, when) .. by_cut(one) end,
+    hits_fell = function(one, when)
+        return one.life_s and ("hits are %s now; since the server's start %s ago they were %s"):format(
+            units.percent(one.is), units.age(one.life_s), units.percent(one.was))
+            or fall_of_hits(one.was, one.hits_is or one.is, when) .. by_cut(one)
+    end,
     items_fell = function(one, when)
         return ("items fell%s from %s to %s%s"):format(when, units.count(one.was), units.count(one.is),
             one.moved_pages and (": moves of %s dropped them"):format(units.plural(one.moved_pages, "page"))
@@ -119,7 +123,7 @@ local SHORT_MOST <const> = 17
 
 --- The same in at most 17 columns, without " ago" where that has no room.
 function M.short(one, ago_s)
-    local text = SHORT[one.name] .. when_of(ago_s)
+    local text = one.life_s and "hits are low" or SHORT[one.name] .. when_of(ago_s)
     return #text <= SHORT_MOST and text or ("%s %s"):format(SHORT[one.name], units.age(ago_s))
 end
 

@@ -70,7 +70,7 @@ return {
 
     -- The last seconds of a server, against the time before.
     course_lately_s = 4,
-    course_before_s = 20, -- the least length of the time before; if less was seen, that is all since the start
+    course_before_s = 20, -- the least length of the time before; if less was seen, that is all since the start (new_s)
     pause_requests_least = 30, -- requests due in the pause: by chance a pause without any happens once in e^30
     fall_reads_least = 100, -- in each period: fewer reads make no hit ratio
     fall_from_least_ratio = 0.1, -- an earlier hit ratio below this was too small to fall
