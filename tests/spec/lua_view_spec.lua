@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 local attention = require "slate.judge.attention"
-local relief = require "slate.judge.relief"
+local doctor = require "slate.judge.doctor"
 local snapshot = require "slate.facts.snapshot"
 local snapshots = require "support.snapshots"
 local view = require "slate.judge.view"
@@ -8,8 +8,6 @@ local view = require "slate.judge.view"
 local class, make = snapshots.class, snapshots.make
 
 local function rows_of(before, after) return view.classes(after, before, snapshot.rates(before, after)) end
-
-local function advice(rows) return relief.advice({ rows = rows }, rows) end
 
 describe("view", function()
     it("flags a class that starves, and says how long its items live", function()
@@ -47,7 +45,7 @@ describe("view", function()
         local after = make(2, { [3] = class({ free_chunks = 3000 }), [5] = class({ age = 1, evicted = 9 }) })
         local rows = rows_of(before, after)
         assert.same({ "idle" }, rows[1].flags)
-        local advised = advice(rows)
+        local advised = doctor.class_sentences({ now = after, before = before })
         assert.equal(1, #advised)
         assert.truthy(advised[1]:find("slatectl move 3 5 1 --dry-run", 1, true))
     end)

@@ -290,13 +290,27 @@ function M.gathered(findings)
     return gather(gather(findings, "starving", true), "no_relief", false)
 end
 
+-- False if the server does not report evictions by class; true before it is known what it reports.
+local function is_starving_known(about)
+    return not (about.rates and about.rates.is_known) or view.knows_starving(about.now, about.rates, about.rows)
+end
+
+--- The findings about single classes as sentences: classes that refuse stores, starve or evict early. Also a sentence
+-- where it is not known which class starves. known: as for M.findings.
+function M.class_sentences(known)
+    local about, list = M.about(known), {}
+    for _, finding in ipairs(M.gathered(M.findings(about))) do
+        list[#list + 1] = (finding.class or finding.is_further) and ("%s; %s"):format(finding.what, finding.todo) or nil
+    end
+    list[#list + 1] = not is_starving_known(about) and view.STARVING_UNKNOWN or nil
+    return list
+end
+
 -- What the doctor examines, and whether a server reports the statistics for that. about: of M.about.
 local EXAMINED <const> = {
     { "hits", function(about) return about.general.get_hits and about.general.cmd_get end },
     { "evictions", function(about) return about.general.evictions end },
-    { "which class starves", function(about)
-        return not (about.rates and about.rates.is_known) or view.knows_starving(about.now, about.rates, about.rows)
-    end },
+    { "which class starves", is_starving_known },
     { "refused stores", function(about) return about.now.slated or snapshot.refused_stores(about.now) end },
     { "open connections", function(about)
         local open, limit = view.connections(about.now)

@@ -178,35 +178,6 @@ function M.remedy(move, plan)
         M.donor_has(move), trade and "; it " .. trade or "")
 end
 
---- What to do about classes that starve or refuse stores, as sentences with the command to type if there is one, in the
--- order of the plan. Of the classes that starve one is reported in full. Empty if no class needs help and the server
--- reports the statistics for that. rows: of slate.judge.view.classes.
-function M.advice(one, rows, curves)
-    local sentences, plan = {}, M.plan(one, curves)
-    local is_named, further = {}, { [true] = {}, [false] = {} } -- by whether a move is advised
-    for _, row in ipairs(plan.stuck) do
-        sentences[#sentences + 1] = ("class %d refuses stores: %s"):format(row.id, M.remedy(nil, plan))
-    end
-    for _, move in ipairs(plan) do
-        if not move.refuses and is_named[move.is_advised] then
-            table.insert(further[move.is_advised], ("%d"):format(move.to))
-        elseif move.is_advised then
-            sentences[#sentences + 1] = ("class %d %s: %s"):format(move.to,
-                move.refuses and "refuses stores" or "starves", M.remedy(move, plan))
-        else
-            sentences[#sentences + 1] = ("%s; %s"):format(M.no_use(move), (M.instead(one, move)))
-        end
-        is_named[move.is_advised] = is_named[move.is_advised] or not move.refuses
-    end
-    local too = M.further(further[true], true)
-    sentences[#sentences + 1] = too and too .. ": slatectl advise pages has the plan"
-    sentences[#sentences + 1] = M.further(further[false], false)
-    if one.rates and one.rates.is_known and not view.knows_starving(one.now, one.rates, rows) then
-        sentences[#sentences + 1] = view.STARVING_UNKNOWN
-    end
-    return sentences
-end
-
 --- Why a plan has no move, in words: no class starves; or which one does is not judged yet, or not known.
 function M.no_move(one)
     return (starving.is_measuring(one.rows) and M.MEASURING or one.knows_starving and "no class starves"

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl top: the server at a glance, once or repeatedly.
+local attention = require "slate.judge.attention"
 local automove = require "slate.facts.automove"
+local doctor = require "slate.judge.doctor"
 local must = require("slate.base.failure").must
 local order = require "slate.base.order"
 local relief = require "slate.judge.relief"
@@ -89,7 +91,7 @@ local function repaint(context, text)
     context:flush()
 end
 
--- Prints one state. rows: of slate.judge.view.classes; advice: of slate.judge.relief.
+-- Prints one state. rows: of slate.judge.view.classes; advice: of advice_of.
 local function show(context, now, rates, rows, advice, in_place)
     if context.json then
         return out_json(context, now, rates, rows, advice)
@@ -102,11 +104,13 @@ local function show(context, now, rates, rows, advice, in_place)
     context:flush()
 end
 
--- Advice about starving classes. one: of slate.judge.view, nil for a server with a single sample.
-local function advice_of(client, one, rows)
-    local curves = one and one.now.slated and require("slate.facts.sampled").curves(client, relief.wanted(one))
-        or nil
-    return one and relief.advice(one, rows, curves) or {}
+-- What slatectl doctor says of classes in need. one: of slate.judge.view; nil for a server with a single sample.
+local function advice_of(client, one)
+    local facts = one and attention.known_of(one)
+    if facts and one.now.slated then
+        facts.curves = require("slate.facts.sampled").curves(client, relief.wanted(one))
+    end
+    return facts and doctor.class_sentences(facts) or {}
 end
 
 local function watch(context, client, interval_s, count)
@@ -124,7 +128,7 @@ local function watch(context, client, interval_s, count)
             context:out("\n")
         end
         observer:observe(now)
-        show(context, now, observer.rates, observer.rows, advice_of(client, observer, observer.rows), in_place)
+        show(context, now, observer.rates, observer.rows, advice_of(client, observer), in_place)
     end
     return 0
 end
@@ -136,7 +140,7 @@ function M.run(context, parsed)
     end
     local now, before, rates, judge, one = must(context:pair(client, parsed.interval))
     local rows = view.classes(now, before, rates, judge)
-    show(context, now, rates, rows, advice_of(client, one, rows))
+    show(context, now, rates, rows, advice_of(client, one))
     return 0
 end
 
