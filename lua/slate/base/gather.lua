@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Sums, counts, lists and maps of the entries of a list. Pure.
+--- Sums, counts, lists and maps of the entries of a list, and copies. Pure.
 local M = {}
 
 --- The sum of a number of the entries. of: the name of a field of all of them, or a function of an entry.
@@ -16,13 +16,37 @@ function M.count(list, is_one)
     return M.sum(list, function(one) return is_one(one) and 1 or 0 end)
 end
 
---- A field of each entry, as a list.
-function M.fields(list, name)
-    local values = {}
+--- True if a function is true for an entry.
+function M.any(list, is_one)
+    for _, one in ipairs(list) do
+        if is_one(one) then
+            return true
+        end
+    end
+    return false
+end
+
+--- A value of each entry, as a list without those that are nil. of: the name of a field, or a function of an entry and
+-- its place.
+function M.values(list, of)
+    local values, is_named = {}, type(of) == "string"
     for i, one in ipairs(list) do
-        values[i] = one[name]
+        if is_named then
+            values[#values + 1] = one[of]
+        else
+            values[#values + 1] = of(one, i)
+        end
     end
     return values
+end
+
+--- Copies the fields of a table into another one (a new one by default), and returns that.
+function M.copy(from, into)
+    into = into or {}
+    for name, value in pairs(from) do
+        into[name] = value
+    end
+    return into
 end
 
 --- The entries by a field, the last one of those with the same value.

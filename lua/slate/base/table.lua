@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Tables for people: columns as wide as their widest cell, numbers to the right.
+local gather = require "slate.base.gather"
 local trimmed = require("slate.base.units").trimmed
 
 local M = {}
@@ -52,16 +53,10 @@ function M.render(columns, rows)
     end
     local lines = {}
     local function add(texts)
-        local line = {}
-        for c, column in ipairs(columns) do
-            line[c] = padded(texts[c], widths[c], column.left)
-        end
+        local line = gather.values(columns, function(column, c) return padded(texts[c], widths[c], column.left) end)
         lines[#lines + 1] = trimmed(table.concat(line, "  "))
     end
-    local titles = {}
-    for c, column in ipairs(columns) do
-        titles[c] = column.title
-    end
+    local titles = gather.values(columns, "title")
     add(titles)
     for _, row in ipairs(cells) do
         add(row)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- A figure (slate.chart.draw defines it) as a script for gnuplot. Pure: the same figure gives the same text.
 local extent = require "slate.chart.extent"
+local gather = require "slate.base.gather"
 
 local M = {}
 
@@ -65,10 +66,9 @@ local function add_x_axis(lines, axis, pixels)
     add(lines, axis.log and "set logscale x %d" or "unset logscale", axis.ticks and 2 or 10)
     add(lines, "set xrange [%s:%s]", axis.min and number(axis.min) or "*", axis.max and number(axis.max) or "*")
     if axis.ticks then
-        local parts = {}
-        for i, tick in ipairs(axis.ticks) do
-            parts[i] = ("%s %s"):format(quoted(tick[2]), number(tick[1]))
-        end
+        local parts = gather.values(axis.ticks, function(tick)
+            return ("%s %s"):format(quoted(tick[2]), number(tick[1]))
+        end)
         add(lines, "set xtics (%s) nomirror out", table.concat(parts, ", "))
     elseif axis.max and not axis.log then
         add(lines, "set xtics 0,%s nomirror out", number(M.tic_step(axis.max, math.max(2, pixels // 110))))
@@ -163,10 +163,7 @@ function kinds.stack(lines, panel, name, pixels)
         add_limit(lines, panel.limit)
     end
     for b, band in ipairs(panel.series) do
-        local upper = {}
-        for i, value in ipairs(band.values) do
-            upper[i] = lower[i] + value
-        end
+        local upper = gather.values(band.values, function(value, i) return lower[i] + value end)
         add_block(lines, name .. b, band_rows(panel, lower, upper))
         parts[b] = ("$%s%d using 1:2:3 with filledcurves linecolor rgb '%s' title %s"):format(name, b,
             colour_of(band, b), quoted(band.label))
@@ -179,11 +176,10 @@ function kinds.lines(lines, panel, name, pixels)
     local parts = {}
     add_y_axis(lines, panel.y, extent.highest_point(panel), pixels)
     for s, one in ipairs(panel.series) do
-        local rows = {}
-        for i, point in ipairs(one.points) do
-            rows[i] = point[2] and ("%s %s %s %s"):format(number(point[1]), number(point[2]),
+        local rows = gather.values(one.points, function(point)
+            return point[2] and ("%s %s %s %s"):format(number(point[1]), number(point[2]),
                 number(point[3] or point[2]), number(point[4] or point[2])) or ""
-        end
+        end)
         add_block(lines, name .. s, rows)
         if extent.has_band(one) then
             parts[#parts + 1] = ("$%s%d using 1:3:4 with filledcurves fillstyle transparent solid 0.2 "

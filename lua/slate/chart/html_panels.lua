@@ -5,6 +5,7 @@
 -- its letters keep their size. The script (slate.chart.html_script) shows values under the pointer; they are JSON in
 -- the plot, or words in data-tip.
 local extent = require "slate.chart.extent"
+local gather = require "slate.base.gather"
 local gnuplot = require "slate.chart.gnuplot"
 local html = require "slate.chart.html"
 local units = require "slate.base.units"
@@ -95,10 +96,9 @@ local function add_y_ticks(parts, axis)
 end
 
 local function grid_of(axis)
-    local lines = {}
-    for i, tick in ipairs(even_ticks(axis, MOST_Y_TICKS)) do
-        lines[i] = ("M0 %sH%d"):format(up(axis, tick[1]), SIDE)
-    end
+    local lines = gather.values(even_ticks(axis, MOST_Y_TICKS), function(tick)
+        return ("M0 %sH%d"):format(up(axis, tick[1]), SIDE)
+    end)
     return ('<path class="grid" d="%s"/>'):format(table.concat(lines))
 end
 
@@ -138,11 +138,7 @@ end
 
 -- The x positions of samples. Each series repeats them in JSON, so they have few figures.
 local function places_of(axis, at)
-    local list = {}
-    for i, x in ipairs(at) do
-        list[i] = tonumber(("%.4f"):format(fraction(axis, x)))
-    end
-    return list
+    return gather.values(at, function(x) return tonumber(("%.4f"):format(fraction(axis, x))) end)
 end
 
 local function add_legend(parts, series)

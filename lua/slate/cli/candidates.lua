@@ -4,6 +4,7 @@
 -- slatectl's own words come from its parser, those of the other programs from their --describe. Classes and settings
 -- come from the server, which has SERVER_TIMEOUT_S to answer: without an answer there are none.
 local find = require "slate.base.find"
+local gather = require "slate.base.gather"
 
 local M = {}
 
@@ -352,10 +353,7 @@ function of_described(context, program, words)
         if joined then
             return joined
         end
-        local own = {}
-        for _, one in ipairs(options) do
-            own[#own + 1] = not one.sub and one or nil
-        end
+        local own = gather.values(options, function(one) return not one.sub and one or nil end)
         return option_rows(own)
     end
     return program == "slatetop" and VALUES.SERVER() or {}

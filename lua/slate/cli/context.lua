@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The context of a sub-command of slatectl: its options, its connection, and its output.
 -- Standard output has data, standard error messages.
+local gather = require "slate.base.gather"
+
 local M = {}
 
 local Context = {}
@@ -21,10 +23,7 @@ end
 
 --- A context like this one for another server, whose name begins each of its notes.
 function Context:of(server)
-    local own = {}
-    for name, value in pairs(self) do
-        own[name] = value
-    end
+    local own = gather.copy(self)
     own.server, own.servers, own.who = server, { server }, nil
     own.print_note = function(_, text) self:print_note(server.name .. ": " .. text) end
     return setmetatable(own, Context)

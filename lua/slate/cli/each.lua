@@ -2,6 +2,7 @@
 --- One command on many servers: it runs on all at once, and prints their outputs in the order of the servers.
 local command_line = require "slate.cli.command_line"
 local caught = require("slate.base.failure").caught
+local gather = require "slate.base.gather"
 
 local M = {}
 
@@ -25,10 +26,7 @@ function M.run(command, parsed, servers, options)
     end
     local contexts, tasks, terminals = {}, {}, {}
     for i, server in ipairs(servers) do
-        local own = { server = server, servers = { server }, lines = {}, terminals = terminals }
-        for name, value in pairs(options) do
-            own[name] = value
-        end
+        local own = gather.copy(options, { server = server, servers = { server }, lines = {}, terminals = terminals })
         contexts[i] = require("slate.cli.context").new(own)
         tasks[i] = function() return caught(command.run, contexts[i], parsed) end
     end

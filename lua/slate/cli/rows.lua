@@ -4,6 +4,7 @@
 -- A document has a schema. TABLES has the field with its list of rows, and the columns of a row, in the order of the
 -- CSV. A document without such a list is a row by itself. slate-json(7) has the same columns, and a spec compares them.
 local columns = require("slate.base.gather").words
+local gather = require "slate.base.gather"
 
 local M = {}
 
@@ -14,11 +15,10 @@ local CLASS <const> = "id chunk_bytes pages pages_delta used_ratio free_pages it
 
 -- Both lists of a curve: the points of the LRU model, then those of the cache's own policy.
 local function curve_rows(curve)
-    local list = {}
-    for _, point in ipairs(curve.points) do
-        list[#list + 1] = { policy = "lru", memory_bytes = point[1], hit_ratio = point[2], least = point[3],
+    local list = gather.values(curve.points, function(point)
+        return { policy = "lru", memory_bytes = point[1], hit_ratio = point[2], least = point[3],
             most = point[4] }
-    end
+    end)
     for _, size in ipairs(curve.sizes) do
         list[#list + 1] = { policy = "own", memory_bytes = math.floor(size[1] * curve.bytes), hit_ratio = size[2],
             least = size[3], most = size[4] } -- null where it is not known
@@ -141,10 +141,7 @@ function M.csv(document, with_heading)
         lines[1] = table.concat(table.move(form.columns, 1, #form.columns, #head + 1, { table.unpack(head) }), ",")
     end
     for _, row in ipairs(rows_of(document, form)) do
-        local cells = {}
-        for i, name in ipairs(head) do
-            cells[i] = cell(document[name])
-        end
+        local cells = gather.values(head, function(name) return cell(document[name]) end)
         for _, name in ipairs(form.columns) do
             cells[#cells + 1] = cell(row[name])
         end
@@ -166,10 +163,7 @@ function M.jsonl(document, key_order)
         for _, name in ipairs(form.head or HEAD) do
             fields[name] = document[name]
         end
-        for name, value in pairs(row) do
-            fields[name] = value
-        end
-        lines[i] = encode(fields, key_order)
+        lines[i] = encode(gather.copy(row, fields), key_order)
     end
     return #lines > 0 and table.concat(lines, "\n") .. "\n" or ""
 end

@@ -6,6 +6,7 @@ local class_table = require "slate.console.draw.class_table"
 local columns = require "slate.console.draw.class_columns"
 local figure = require "slate.console.figure"
 local fleet = require "slate.console.fleet"
+local gather = require "slate.base.gather"
 local health = require "slate.console.health"
 local json = require "slate.base.json"
 local metrics = require("slate.console.metrics").OF_SERVER
@@ -51,10 +52,9 @@ local function class_lines(model)
     end
     lines[1][#shown + 1] = "  STATE\n"
     for _, class in ipairs(class_table.rows(model, order)) do
-        local line = {}
-        for i, column in ipairs(shown) do
-            line[i] = right(columns.text(column, model, class, WINDOW_S), column.width)
-        end
+        local line = gather.values(shown, function(column)
+            return right(columns.text(column, model, class, WINDOW_S), column.width)
+        end)
         line[#shown + 1] = ("  %s\n"):format(class_state.word(model:row(class.id)))
         lines[#lines + 1] = line
     end
@@ -83,11 +83,7 @@ local function value_of(column, model, class)
 end
 
 local function classes_of(model)
-    local list = {}
-    for _, class in ipairs(model.now.classes) do
-        list[#list + 1] = class.id > 0 and class or nil
-    end
-    return list
+    return gather.values(model.now.classes, function(class) return class.id > 0 and class or nil end)
 end
 
 --- A sample as a line of JSON: the snapshot, and what slatetop adds. Unknown values are null: absent is not zero.

@@ -5,6 +5,7 @@
 ---
 --- It belongs to one session, so a trial goes on while another server is on the screen. Times are of slate.base.clock.
 local clock = require "slate.base.clock"
+local gather = require "slate.base.gather"
 local question = require "slate.console.question"
 local server = require "slate.console.server"
 
@@ -31,12 +32,7 @@ end
 
 -- True while a field of the acting object is set: run (a change is under way), trial, outcome (of the last change).
 local function has(changes, ...)
-    for _, field in ipairs({ ... }) do
-        if changes.acting and changes.acting[field] then
-            return true
-        end
-    end
-    return false
+    return gather.any({ ... }, function(field) return changes.acting and changes.acting[field] end)
 end
 
 local Changes = {}

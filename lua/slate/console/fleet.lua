@@ -5,6 +5,7 @@
 -- then on. The watch ends when a server has left its list: for a file at once; for a name once the server is down as
 -- well, because name servers return changing parts of a long list. No call blocks.
 local address = require "slate.console.address"
+local gather = require "slate.base.gather"
 local lists = require "slate.wire.lists"
 
 local printable = require("slate.wire.request").printable
@@ -76,10 +77,7 @@ local function look_up(word, ways)
         if not servers then
             return "!" .. (message or "that is no list of servers")
         end
-        local names = {}
-        for i, server in ipairs(servers) do
-            names[i] = server.name .. "\n"
-        end
+        local names = gather.values(servers, function(server) return server.name .. "\n" end)
         return table.concat(names)
     end
 end

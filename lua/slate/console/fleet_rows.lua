@@ -5,6 +5,7 @@ local attention = require "slate.judge.attention"
 local cells = require "slate.console.cells"
 local figure = require "slate.console.figure"
 local fleet_table = require "slate.console.draw.fleet_table"
+local gather = require "slate.base.gather"
 local health = require "slate.console.health"
 local model = require "slate.console.model"
 local ratio <const> = require("slate.base.units").ratio
@@ -79,11 +80,10 @@ end
 --- Writes into each row `far` (deviations from the median to the worse side; nil: unknown), `odd` (the field that is
 --- farthest) and `is_odd` (an outlier). An outlier without a worse state than a note has a warning: how it is odd.
 function M.compare(rows)
-    local compared = {}
-    for i, row in ipairs(rows) do
-        compared[i] = row.is_up and { hit_ratio = known(row.hit_ratio), age_s = row.age_s,
+    local compared = gather.values(rows, function(row)
+        return row.is_up and { hit_ratio = known(row.hit_ratio), age_s = row.age_s,
             evictions_per_s = known(row.evictions_per_s), uptime_s = row.uptime_s } or {}
-    end
+    end)
     for i, found in ipairs(attention.compare_servers(compared)) do
         local row = rows[i]
         row.far, row.odd, row.is_odd = found.far, found.by, found.is_outlier or false
@@ -97,10 +97,9 @@ end
 
 --- The compared rows of a list of sessions, in its order.
 function M.all(sessions, now_s, interval_s)
-    local rows = {}
-    for i, session in ipairs(sessions) do
-        rows[i] = M.row(i, { model = session.model, now_s = now_s, interval_s = interval_s }, session:retry_s() or 0)
-    end
+    local rows = gather.values(sessions, function(session, i)
+        return M.row(i, { model = session.model, now_s = now_s, interval_s = interval_s }, session:retry_s() or 0)
+    end)
     return M.compare(rows)
 end
 

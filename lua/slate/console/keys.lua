@@ -2,6 +2,8 @@
 --- The only table of keys: bindings, key bar, help and the list of the man page come from it. A key is a string: one
 --- character ("m", "G", "?"), or a name: up down left right page_up page_down home end enter backspace backtab escape
 --- tab space pointer, f1 to f12, ctrl-l. Capital letters execute; Enter never sends a write.
+local gather = require "slate.base.gather"
+
 local M = {}
 
 -- A set of the words of a text.
@@ -253,10 +255,7 @@ end
 
 --- The keys of a row: "F5 m".
 function M.names(of)
-    local labels = {}
-    for i, key in ipairs(of.keys) do
-        labels[i] = M.label(key)
-    end
+    local labels = gather.values(of.keys, M.label)
     return table.concat(labels, " ")
 end
 

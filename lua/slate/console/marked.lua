@@ -3,6 +3,7 @@
 --- ui.fleet.marked: a set of their indices.
 local change = require "slate.console.change"
 local figure = require "slate.console.figure"
+local gather = require "slate.base.gather"
 local health = require "slate.console.health"
 local inquiries = require "slate.console.inquiries"
 local server = require "slate.console.server"
@@ -95,11 +96,7 @@ end
 
 --- The models of the marked servers.
 function M.models(frame, ui)
-    local models = {}
-    for _, row in ipairs(frame.servers) do
-        models[#models + 1] = ui.fleet.marked[row.server] and row.model or nil
-    end
-    return models
+    return gather.values(frame.servers, function(row) return ui.fleet.marked[row.server] and row.model or nil end)
 end
 
 --- The marked servers that a review changes, a list of { model, changes }, and how many have its values already; or

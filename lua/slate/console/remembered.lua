@@ -4,6 +4,7 @@
 local cells = require "slate.console.cells"
 local columns = require "slate.console.draw.class_columns"
 local filter = require "slate.console.draw.class_filter"
+local gather = require "slate.base.gather"
 local settings_file = require "slate.console.settings_file"
 
 local M = {}
@@ -79,9 +80,7 @@ function M.read(text, path, classes)
     end
     local theme = chosen.theme
     chosen.theme = nil
-    for field, value in pairs(chosen) do
-        classes[field] = value
-    end
+    gather.copy(chosen, classes)
     return theme
 end
 

@@ -9,6 +9,7 @@
 -- (the next digit continues the number). Several moves of pages are a plan: each is a field, its pages.
 local cells = require "slate.console.cells"
 local change = require "slate.console.change"
+local gather = require "slate.base.gather"
 local health = require "slate.console.health"
 local explain = require "slate.console.overlay.explain"
 local fields = require "slate.console.review_fields"
@@ -117,10 +118,9 @@ end
 
 -- Adds a row for each step of a plan: what is sent, its pages (so many times, or in the command), and what it brings.
 local function add_steps(sheet, frame, review, forecast)
-    local brings = {}
-    for _, sentence in ipairs(forecast) do
-        brings[#brings + 1] = sentence.label == "step" and sentence.text or nil
-    end
+    local brings = gather.values(forecast, function(sentence)
+        return sentence.label == "step" and sentence.text or nil
+    end)
     add(sheet, "will send", cells.DIALOG,
         "from, to" .. (" "):rep(STEP_WIDTH - LABEL_WIDTH - #"from, to") .. "pages  points of hits").spare = 2
     for i, one in ipairs(review.plan) do
@@ -252,11 +252,7 @@ local function forecasts_of(model, plan)
     if fields.moves_only(plan) then
         return { change.forecast_of_moves(model, plan) }
     end
-    local forecasts = {}
-    for i, one in ipairs(plan) do
-        forecasts[i] = change.forecast(model, one)
-    end
-    return forecasts
+    return gather.values(plan, function(one) return change.forecast(model, one) end)
 end
 
 -- The whole sheet, and as add_plan.

@@ -49,10 +49,9 @@ end
 -- The sessions that keys of changes are for: in Fleet and its events the marked ones, if there are any; else the open
 -- one, which there is the one under Fleet's cursor.
 local function receivers(app)
-    local list = {}
-    for i, session in ipairs(app:shows_all() and app.fleet.sessions or {}) do
-        list[#list + 1] = app.ui.fleet.marked[i] and session or nil
-    end
+    local list = gather.values(app:shows_all() and app.fleet.sessions or {}, function(session, i)
+        return app.ui.fleet.marked[i] and session or nil
+    end)
     return #list > 0 and list or { app.open }, #list > 0
 end
 

@@ -3,6 +3,8 @@
 -- chunk size of each id in it, and an undo aims at the classes that have these sizes now. Pure.
 --
 -- Classes are a list of { id, chunk_size }, an entry is one of slate.facts.audit.
+local gather = require "slate.base.gather"
+
 local M = {}
 
 local POLICIES <const> = { class_policy = true, policy = true } -- "slru 34", "s3fifo 5=sieve,34=slru"
@@ -55,10 +57,7 @@ local function policies_now(text, ids)
 end
 
 local function with_ids(entry, ids)
-    local copy = {}
-    for name, value in pairs(entry) do
-        copy[name] = value
-    end
+    local copy = gather.copy(entry)
     for _, name in ipairs({ "src", "dst" }) do
         copy[name] = copy[name] and (ids[tostring(copy[name])] or copy[name])
     end

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The meaning of every figure and setting: the entries of man/explain.txt (installed as share/slate/explain.txt),
 -- which is also the source of slatetop's `?` and slate-terms(7).
+local gather = require "slate.base.gather"
+
 local M = {}
 
 --- The fields of an entry in their order in the file, `term` first. Each is a string, except `also`, a list of other
@@ -125,11 +127,7 @@ function M.list()
     if not entries then
         return nil, why
     end
-    local names = {}
-    for _, entry in ipairs(entries) do
-        names[#names + 1] = entry.term
-    end
-    return names
+    return gather.values(entries, "term")
 end
 
 --- The entries of a name: a term or one of its other names, in any case. More than one if a name stands for several

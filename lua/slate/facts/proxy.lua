@@ -81,7 +81,7 @@ end
 local function parts_of(seen)
     local parts = {}
     if (seen.links_bad or 0) > 0 then
-        local names = gather.fields(seen.bad or {}, "name")
+        local names = gather.values(seen.bad or {}, "name")
         parts[1] = { text = ("%d of %s to backends bad%s"):format(seen.links_bad, units.plural(seen.links or
             seen.links_bad, "link"), #names > 0 and ": " .. table.concat(names, ", ") or ""), tone = "bad",
             short = ("%d bad links"):format(seen.links_bad) }

@@ -7,6 +7,7 @@
 -- skipped numbers, then twice the difference, plus 1 if it is in millionths (of a number not whole). Each is a varint
 -- of 5 bits a letter, the lowest first; letters of the alphabet's second half mean that more follow. Differences are
 -- zigzagged: 0, -1, 1, -2 are 0, 1, 2, 3. After other changes (a text, a new class) the snapshot is written whole.
+local gather = require "slate.base.gather"
 local stats = require "slate.facts.stats"
 
 local M = {}
@@ -210,21 +211,11 @@ function M.between(before, after, layout)
     return table.concat(out)
 end
 
-local function copy(one)
-    local new = {}
-    for key, value in pairs(one) do
-        new[key] = value
-    end
-    return new
-end
-
 --- A copy of a snapshot without its settings, which still hold.
 function M.copy_of(before)
-    local one = copy(before)
-    one.general, one.totals, one.classes = copy(before.general or {}), before.totals and copy(before.totals), {}
-    for i, class in ipairs(before.classes or {}) do
-        one.classes[i] = copy(class)
-    end
+    local one = gather.copy(before)
+    one.general, one.totals = gather.copy(before.general or {}), before.totals and gather.copy(before.totals)
+    one.classes = gather.values(before.classes or {}, function(class) return gather.copy(class) end)
     return one
 end
 

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Figures from slated's sample of the keys, as tables: `stats curve` and `stats whatif`.
 -- Parsers take the lines of a reply. Readers query a server, and return nil, message, code if it has no figures.
+local gather = require "slate.base.gather"
 local stats = require "slate.facts.stats"
 
 local M = {}
@@ -110,11 +111,7 @@ local WORDS <const> = { policy = true, why = true, changed = true }
 
 -- The complete entries of a list.
 local function whole(list)
-    local chosen = {}
-    for _, one in ipairs(list) do
-        chosen[#chosen + 1] = one.hit_ratio and one.difference and one or nil
-    end
-    return chosen
+    return gather.values(list, function(one) return one.hit_ratio and one.difference and one or nil end)
 end
 
 --- The totals by their names; then the policies, the best first: { policy, hit_ratio, difference, doubt, reads, record
@@ -201,10 +198,7 @@ local BAND_DEVIATIONS <const> = 1.96
 
 -- The value at x, by linear interpolation between points over the logarithm of x.
 local function between_logs(points, x)
-    local logs = {}
-    for i, point in ipairs(points) do
-        logs[i] = { math.log(point[1]), point[2] }
-    end
+    local logs = gather.values(points, function(point) return { math.log(point[1]), point[2] } end)
     return M.between(logs, math.log(x))
 end
 
@@ -276,10 +270,9 @@ end
 
 -- The standard error of the LRU model's hit ratio, from the server's bands; without them, that of so many single reads.
 local function error_of_model(curve, bytes, ratio)
-    local widths = {}
-    for _, point in ipairs(curve.points) do
-        widths[#widths + 1] = point[3] and { point[1], (point[4] - point[3]) / 2 } or nil
-    end
+    local widths = gather.values(curve.points, function(point)
+        return point[3] and { point[1], (point[4] - point[3]) / 2 } or nil
+    end)
     return #widths > 1 and M.between(widths, bytes) / BAND_DEVIATIONS
         or (curve.reads or 0) > 0 and math.sqrt(ratio * (1 - ratio) / curve.reads) or 0
 end

@@ -219,10 +219,7 @@ function M.value(values, name, wanted)
         local id = values.class_policy and wanted:match("^[%w_-]+ (%d+)$")
         return id and ((values.policy or ""):match("[ ,]" .. id .. "=([^,]+)") or values.class_policy) .. " " .. id
     elseif name == "lru_tune" then
-        local four = {}
-        for i, each in ipairs(M.TUNE) do
-            four[i] = values[each]
-        end
+        local four = gather.values(M.TUNE, function(each) return values[each] end)
         return #four == #M.TUNE and table.concat(four, " ") or nil
     end
     return values[name]

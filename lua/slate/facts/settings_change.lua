@@ -221,10 +221,9 @@ function M.lines(row, text, who, values)
 end
 
 local function names_of(values)
-    local names = {}
-    for _, row in ipairs(settings.ROWS) do
-        names[#names + 1] = not row.stock and values[row.name] and not lacks_storage(row, values) and row.name or nil
-    end
+    local names = gather.values(settings.ROWS, function(row)
+        return not row.stock and values[row.name] and not lacks_storage(row, values) and row.name or nil
+    end)
     table.sort(names)
     return table.concat(names, ", ")
 end

@@ -132,10 +132,7 @@ end
 --- One line of JSON, without the newline. Keys always come in the same order.
 function M.encode(snapshot)
     local json = require "slate.base.json"
-    local written = {}
-    for name, value in pairs(snapshot) do
-        written[name] = value
-    end
+    local written = gather.copy(snapshot)
     written.time_error_s = nil
     json.array(written.classes)
     return json.encode(written, KEY_ORDER)

@@ -3,6 +3,8 @@
 --
 -- Names are the server's. Every version of memcached has its own set and its own places for them, so this module
 -- requires no name: an unreported value is nil, never zero.
+local gather = require "slate.base.gather"
+
 local M = {}
 
 -- Values that look like numbers and are not.
@@ -102,12 +104,7 @@ function M.number(text)
 end
 
 local function has_all(row, fields)
-    for _, field in ipairs(fields) do
-        if row[field] == nil then
-            return false
-        end
-    end
-    return true
+    return not gather.any(fields, function(field) return row[field] == nil end)
 end
 
 --- Groups with rows of their own, "STAT 7:state moved" beside "STAT mode off": a table from name to value, and a list
@@ -129,10 +126,7 @@ function M.numbered(lines, key, is_text, needed)
             values[name] = is_text[name] and text or number_of(name, text)
         end
     end
-    local whole = {}
-    for _, row in ipairs(rows) do
-        whole[#whole + 1] = has_all(row, needed) and row or nil
-    end
+    local whole = gather.values(rows, function(row) return has_all(row, needed) and row or nil end)
     return values, whole
 end
 

@@ -66,7 +66,7 @@ function M.check(contexts, list)
     if not ok then
         return nil, message, code
     end
-    return gather.fields(found, "words")
+    return gather.values(found, "words")
 end
 
 -- true when all entries are on record; else nil, message, code.

@@ -4,6 +4,7 @@
 -- for JSON }; or nil, message, code, or the function ends the command with these (slate.base.failure).
 --
 -- Pages and chunk sizes are in slate.judge.advice_slabs.
+local gather = require "slate.base.gather"
 local sampled = require "slate.facts.sampled"
 local json = require "slate.base.json"
 local limits = require "slate.judge.thresholds"
@@ -397,10 +398,7 @@ function M.policy(context, client, options)
             text = judged.text, commands = {}, policy = now, is_better = false, reads = best.reads,
             reads_needed = judged.too_few.reads_needed, enough_in_s = judged.too_few.in_s }
     end
-    local rows = {}
-    for i, one in ipairs(levelled) do
-        rows[i] = policy_row(one, totals, about)
-    end
+    local rows = gather.values(levelled, function(one) return policy_row(one, totals, about) end)
     return {
         facts = { { "policy", now }, { "sampled", units.plural(best.reads, "read") } },
         table = { columns = "POLICY<|HITS|POINTS|± (95%)|<", rows = rows },

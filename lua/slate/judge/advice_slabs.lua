@@ -32,10 +32,9 @@ end
 
 -- A table for people: the classes for which the worth of a page is known.
 local function worth_table(list)
-    local cells = {}
-    for i, one in ipairs(list) do
-        cells[i] = { one.id, one.pages, "+" .. units.rate(one.gain), "-" .. units.rate(one.loss) }
-    end
+    local cells = gather.values(list, function(one)
+        return { one.id, one.pages, "+" .. units.rate(one.gain), "-" .. units.rate(one.loss) }
+    end)
     return { columns = "CLASS|PAGES|PAGE MORE|PAGE LESS",
         rows = cells }
 end
@@ -129,7 +128,7 @@ end
 -- The sizes, and whether the list is complete. Ends the command if the sizes are unknown.
 local function current_sizes(client, now)
     local classes, complete = must(chunks.classes(client, now))
-    return gather.fields(classes, "chunk_bytes"), complete
+    return gather.values(classes, "chunk_bytes"), complete
 end
 
 -- The options that make these sizes; else "the server's own": it fitted them, or got them one by one as an option.

@@ -17,7 +17,7 @@ local M = {}
 
 -- The ids of the classes that starve, or for which is_reported is true.
 local function ids_of(about, is_reported)
-    return gather.fields(starving.in_order(about.rows, is_reported), "id")
+    return gather.values(starving.in_order(about.rows, is_reported), "id")
 end
 
 --- The figures that monitoring can check: name, what (in words), get (reads the figure from { now, automove, over,
@@ -80,7 +80,7 @@ function M.parse(text)
         return nil, "a server that is down is always critical"
     elseif not (name and BY_NAME[name] and tonumber(number)) then
         return nil, ("'%s' is not a threshold: write NAME=NUMBER with one of %s"):format(text,
-            table.concat(gather.fields(M.FIGURES, "name"), ", "))
+            table.concat(gather.values(M.FIGURES, "name"), ", "))
     end
     return { name, tonumber(number) }
 end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Checks of a server's memory (classes, pages, chunk sizes, the gain of more memory or of another policy) and of
 -- memcached's storage on flash. Pure. slate.judge.doctor describes the arguments of a check.
+local gather = require "slate.base.gather"
 local limits = require "slate.judge.thresholds"
 local relief = require "slate.judge.relief"
 local starving = require "slate.judge.starving"
@@ -143,10 +144,7 @@ end
 
 function CHECKS.idle_pages(about, add)
     local pages, ids = view.idle_pages(about.rows)
-    local evicting = false
-    for _, row in ipairs(about.rows) do
-        evicting = evicting or (row.evicted_per_s or 0) > 0
-    end
+    local evicting = gather.any(about.rows, function(row) return (row.evicted_per_s or 0) > 0 end)
     if pages > 0 and evicting then -- a fault only where their move is advised
         local helps = about.plan.advised[1] ~= nil
         add(helps and "warning" or "note", ("%s lie idle in %s while others evict"):format(

@@ -7,6 +7,7 @@
 --
 -- The checks of the server stand here, those of its memory and storage in slate.judge.checks.
 local faults = require "slate.facts.faults"
+local copy = require("slate.base.gather").copy
 local incident_words = require "slate.judge.incident_words"
 local limits = require "slate.judge.thresholds"
 local moves = require "slate.facts.moves"
@@ -228,10 +229,7 @@ function M.about(known)
     if known.plan then
         return known -- made already
     end
-    local about = {}
-    for name, value in pairs(known) do
-        about[name] = value
-    end
+    local about = copy(known)
     about.rates = known.rates or known.before and snapshot.rates(known.before, known.now) or nil
     about.general, about.settings, about.moves = known.now.general, known.now.settings or {}, known.moves or {}
     about.general_rates = about.rates and about.rates.general or {}

@@ -3,6 +3,7 @@
 -- change made at its moment. Pure.
 local attention = require "slate.judge.attention"
 local doctor = require "slate.judge.doctor"
+local gather = require "slate.base.gather"
 local incident_words = require "slate.judge.incident_words"
 local limits = require "slate.judge.thresholds"
 local units = require "slate.base.units"
@@ -36,10 +37,7 @@ local function add_to_episode(episodes, at, finding, time_s, interval_s, joined_
     end
     local episode = open_one(finding.name)
     if not episode then
-        episode = { first_s = time_s, samples = 0 }
-        for name, value in pairs(finding) do
-            episode[name] = value
-        end
+        episode = gather.copy(finding, { first_s = time_s, samples = 0 })
         episode.hits_lost_per_s, episodes[#episodes + 1] = nil, episode
         at[("%s %s"):format(finding.name, finding.class or "")] = episode
     end

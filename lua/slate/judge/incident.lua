@@ -17,6 +17,7 @@
 -- would have come without), cut = { was, is, is_over } (the memory limit in bytes, if it fell at that time; whether it
 -- was raised again); if most items fell by that: moved_pages (so many pages moved), else evicted (so many evictions) }.
 local course = require "slate.judge.course"
+local gather = require "slate.base.gather"
 local limits = require "slate.judge.thresholds"
 local snapshot = require "slate.facts.snapshot"
 local words = require "slate.judge.incident_words"
@@ -330,12 +331,9 @@ local function find_refusals(self, last, sample, now)
 end
 
 local function went_back(from, to)
-    for _, name in ipairs({ "gets", "hits", "requests", "flushes" }) do
-        if from[name] and to[name] and to[name] < from[name] then
-            return true
-        end
-    end
-    return false
+    return gather.any({ "gets", "hits", "requests", "flushes" }, function(name)
+        return from[name] and to[name] and to[name] < from[name]
+    end)
 end
 
 -- Adds the pages that moves took from classes since the last snapshot, and the items that these classes lost with them.
@@ -428,12 +426,7 @@ end
 
 --- True if an incident that moves hits was found after a time: a mean from there on has the time before it, too.
 function Incidents:came_since(time_s)
-    for _, one in ipairs(self.list) do
-        if one.to_s > time_s and one.name ~= "connections" then
-            return true
-        end
-    end
-    return false
+    return gather.any(self.list, function(one) return one.to_s > time_s and one.name ~= "connections" end)
 end
 
 --- { was_per_s, for_s } if the server gets no requests now, but got some before; else nil.

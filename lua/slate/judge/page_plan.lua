@@ -387,7 +387,7 @@ end
 
 -- The sum of the predictions of all advised moves; nil if one has none, or none is advised.
 local function sum_of(plan)
-    local list = gather.fields(plan.advised, "made")
+    local list = gather.values(plan.advised, "made")
     return #list > 0 and #list == #plan.advised and verdict.sum(list) or nil
 end
 

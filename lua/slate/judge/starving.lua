@@ -271,12 +271,7 @@ end
 
 -- True if a class got pages within the stored samples and has free ones: whether it fills them is not known yet.
 local function any_donor_unsettled(rows)
-    for _, row in ipairs(rows) do
-        if row.is_growing and M.has_spare(M.free_pages(row)) then
-            return true
-        end
-    end
-    return false
+    return gather.any(rows, function(row) return row.is_growing and M.has_spare(M.free_pages(row)) end)
 end
 
 -- The same of any donor: the richest one, or the one that surely keeps its items longest.
@@ -377,12 +372,7 @@ end
 
 --- True if which class starves is not judged yet: pages moved, or too few samples are known. rows: may be nil.
 function M.is_measuring(rows)
-    for _, row in ipairs(rows or {}) do
-        if row.is_measuring then
-            return true
-        end
-    end
-    return false
+    return gather.any(rows or {}, function(row) return row.is_measuring end)
 end
 
 --- True if a class refuses stores for want of memory.
@@ -412,10 +402,9 @@ end
 --- The rows of the classes that starve, or for which is_reported is true, in the order of every report. rows: may be
 -- nil.
 function M.in_order(rows, is_reported)
-    local sorted = {}
-    for _, row in ipairs(rows or {}) do
-        sorted[#sorted + 1] = (not is_reported and row.starves or is_reported and is_reported(row)) and row or nil
-    end
+    local sorted = gather.values(rows or {}, function(row)
+        return (not is_reported and row.starves or is_reported and is_reported(row)) and row or nil
+    end)
     table.sort(sorted, goes_before)
     return sorted
 end

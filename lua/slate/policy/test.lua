@@ -165,10 +165,7 @@ local FIELDS <const> = { chunk_size = 1024, chunks_per_page = 1024, total_pages 
 
 -- A class as a check gives it, with defaults for the absent fields.
 local function whole_class(given)
-    local one = {}
-    for name, value in pairs(FIELDS) do
-        one[name] = value
-    end
+    local one = gather.copy(FIELDS)
     for name, value in next, given do
         one[name] = value
     end
@@ -205,10 +202,9 @@ end
 
 -- Moves as a check writes them: "3>7 5>7x4".
 local function short_words(moves)
-    local words = {}
-    for i, one in ipairs(moves) do
-        words[i] = ("%d>%d%s"):format(one.from, one.to, one.pages > 1 and "x" .. one.pages or "")
-    end
+    local words = gather.values(moves, function(one)
+        return ("%d>%d%s"):format(one.from, one.to, one.pages > 1 and "x" .. one.pages or "")
+    end)
     return table.concat(words, " ")
 end
 
@@ -297,12 +293,7 @@ end
 
 -- Whether a check of the policy expects a move.
 local function expects_moves(loaded)
-    for _, check in ipairs(loaded.shown.checks or {}) do
-        if (check.moves or "") ~= "" then
-            return true
-        end
-    end
-    return false
+    return gather.any(loaded.shown.checks or {}, function(check) return (check.moves or "") ~= "" end)
 end
 
 --- Tests a policy that was opened. A policy fails that makes no move on any made-up server, and has no check that

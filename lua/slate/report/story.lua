@@ -5,6 +5,7 @@
 -- are sums over the span and figures at its ends.
 local changes_facts = require "slate.facts.changes"
 local doctor = require "slate.judge.doctor"
+local gather = require "slate.base.gather"
 local history = require "slate.judge.history"
 local settings = require "slate.facts.settings"
 local snapshot = require "slate.facts.snapshot"
@@ -19,11 +20,7 @@ local ENDS <const> = 5 -- the report compares the first and the last fifth of th
 
 -- The snapshots between two times.
 local function part_between(list, from_s, to_s)
-    local part = {}
-    for _, one in ipairs(list) do
-        part[#part + 1] = one.time_s >= from_s and one.time_s <= to_s and one or nil
-    end
-    return part
+    return gather.values(list, function(one) return one.time_s >= from_s and one.time_s <= to_s and one or nil end)
 end
 
 -- The growth of a counter from snapshot to snapshot, without restarts and resets; nil if no server reported it.
@@ -229,9 +226,7 @@ local function findings_of(list, span, options)
         if known.now.time_s <= span[#span].time_s then
             rows = known.rows
         end
-        for name, value in pairs(known.now == list[#list] and options.live or {}) do
-            known[name] = value
-        end
+        gather.copy(known.now == list[#list] and options.live or {}, known)
         return (options.findings or doctor.findings)(known)
     end, M.changes(list, options.entries or {}))
     if not episodes then

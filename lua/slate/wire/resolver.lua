@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- How slatectl looks up names, by the system, and reads files of servers. slatetop has its own functions for the same
 -- readers, slate.wire.lists and slate.wire.names.
+local gather = require "slate.base.gather"
+
 local M = {}
 
 local ENOENT <const>, ENOTDIR <const> = 2, 20
@@ -18,10 +20,7 @@ end
 -- The texts of a host's addresses, from the system; or nil and a message.
 local function addresses(host)
     local list, problem = require("socket.core").dns.getaddrinfo(host)
-    local texts = {}
-    for i, one in ipairs(list or {}) do
-        texts[i] = one.addr
-    end
+    local texts = gather.values(list or {}, "addr")
     return list and texts, problem
 end
 

@@ -2,6 +2,7 @@
 --- TLS over a connected socket, by LuaSec (Debian: lua-sec), which is loaded only for TLS.
 -- The server's certificate is verified, and must be for the host of the address, unless `verify` is false.
 local clock = require "slate.base.clock"
+local gather = require "slate.base.gather"
 local together = require "slate.wire.together"
 
 local M = {}
@@ -37,12 +38,7 @@ end
 --- True if a certificate with these names is for this host, a name or an address. Its alternative names count; its
 -- common name only if it has none.
 function M.is_for(names, host)
-    for _, name in ipairs(names) do
-        if matches(name, host) then
-            return true
-        end
-    end
-    return false
+    return gather.any(names, function(name) return matches(name, host) end)
 end
 
 local function shake_hands(connection, deadline_s)

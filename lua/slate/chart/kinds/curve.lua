@@ -20,10 +20,9 @@ local ALIKE <const> = 0.01 -- lines at most so far apart lie on each other
 
 -- The memory of each class, as a text: its pages and its chunk size.
 local function layout_of(one)
-    local parts = {}
-    for i, class in ipairs(one.classes) do
-        parts[i] = ("%d %s %s"):format(class.id, class.total_pages, class.chunk_size)
-    end
+    local parts = gather.values(one.classes, function(class)
+        return ("%d %s %s"):format(class.id, class.total_pages, class.chunk_size)
+    end)
     return table.concat(parts, ", ")
 end
 

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The hit ratio of many servers: a small panel for each, with the same scale, the worst first.
+local gather = require "slate.base.gather"
 local hits = require "slate.chart.kinds.hits"
 local order = require "slate.base.order"
 local time = require "slate.chart.kinds.time"
@@ -37,10 +38,7 @@ function M.figure(list)
         position[one] = at[i]
     end
     for _, name in ipairs(names) do
-        local own = {}
-        for i, one in ipairs(groups[name]) do
-            own[i] = position[one]
-        end
+        local own = gather.values(groups[name], function(one) return position[one] end)
         if #own > 1 then
             local _, _, gaps = time.axis(groups[name])
             rows[#rows + 1] = { name = name, ratio = mean_ratio(groups[name]),

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl audit: the recorded changes, with their outcomes and the accuracy of predictions.
 local audit = require "slate.facts.audit"
+local gather = require "slate.base.gather"
 local must = require("slate.base.failure").must
 local steps = require "slate.act.steps"
 
@@ -71,12 +72,11 @@ local function list(context, entries, most, words)
         context:out_json("slate/changes/1", { changes = require("slate.base.json").array(shown) })
         return 0
     end
-    local rows = {}
-    for i, entry in ipairs(shown) do
-        rows[i] = { entry.id, os.date("%Y-%m-%d %H:%M:%S", math.floor(entry.time_s)), entry.server,
+    local rows = gather.values(shown, function(entry)
+        return { entry.id, os.date("%Y-%m-%d %H:%M:%S", math.floor(entry.time_s)), entry.server,
             what_of(entry) .. (entry.undoes and (" (undoes %d)"):format(entry.undoes) or "")
                 .. (entry.outcome and ": " .. entry.outcome or ""), entry.who or "-" }
-    end
+    end)
     context:out(#rows == 0 and "no such change is on record\n" or context:table("ID|TIME<|SERVER<|CHANGE<|BY<", rows))
     context:out(words(#rows), "\n")
     return 0
@@ -139,10 +139,7 @@ local function accuracy(context, parsed, entries, words)
     local uncompared, kinds = count_uncompared(entries, seen), {}
     local all = table.move(entries, 1, #entries, #seen + 1, table.move(seen, 1, #seen, 1, {}))
     for _, kind in ipairs(PREDICTED) do
-        local of_kind = {}
-        for _, entry in ipairs(all) do
-            of_kind[#of_kind + 1] = kind[3](entry) and entry or nil
-        end
+        local of_kind = gather.values(all, function(entry) return kind[3](entry) and entry or nil end)
         kinds[kind[1]] = audit.accuracy(of_kind)
     end
     if context.json then

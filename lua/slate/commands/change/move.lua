@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl move SRC DST [PAGES]: see slate.act.move for its checks and its verification.
 local audit = require "slate.facts.audit"
+local gather = require "slate.base.gather"
 local move = require "slate.act.move"
 local move_outcome = require "slate.act.move_outcome"
 local must = require("slate.base.failure").must
@@ -69,9 +70,7 @@ local function out_result(context, plan, result, outcome)
     if context.json then
         local words = move_outcome.words(plan, result)
         local fields = { server = context.server.name, dry_run = false, src = plan.src, dst = plan.dst, words = words }
-        for key, value in pairs(result) do
-            fields[key] = value
-        end
+        gather.copy(result, fields)
         fields.pages_seen, fields.code = nil, nil
         fields.outcome = outcome and require("slate.facts.audit").outcome_fields(outcome)
         if result.state ~= "accepted" and fields.items_lost == nil then

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl policy list|show|test|simulate|run: policies in Lua, see slate-policies(7).
+local gather = require "slate.base.gather"
 local must = require("slate.base.failure").must
 local policy = require "slate.policy.file"
 local units = require "slate.base.units"
@@ -50,10 +51,7 @@ local function list(context)
         context:out_json("slate/policies/1", { folder = folder, policies = policies })
         return 0
     end
-    local rows = {}
-    for i, one in ipairs(policies) do
-        rows[i] = { one.name, one.summary or one.broken or "-" }
-    end
+    local rows = gather.values(policies, function(one) return { one.name, one.summary or one.broken or "-" } end)
     context:out(#rows > 0 and context:pairs(rows, true) or ("no policies in %s\n"):format(folder))
     return 0
 end
@@ -69,10 +67,9 @@ local function show(context, one)
         return 0
     end
     context:out(one.name, ": ", one.summary or "it has no summary", "\n", one.path, "\n")
-    local rows = {}
-    for i, row in ipairs(settings) do
-        rows[i] = { row.name, row.default, row.min, row.max, row.unit, row.help }
-    end
+    local rows = gather.values(settings, function(row)
+        return { row.name, row.default, row.min, row.max, row.unit, row.help }
+    end)
     if #rows > 0 then
         context:out("\n", context:table("SETTING<|DEFAULT|LEAST|MOST|UNIT<|MEANING<", rows))
     end
@@ -281,11 +278,10 @@ local function named(words)
 end
 
 local function out_simulation(context, rows)
-    local cells = {}
-    for i, row in ipairs(rows) do
-        cells[i] = { row.name, units.bytes_in_words(row.memory_bytes), units.bytes_in_words(row.held_bytes), row.pages,
+    local cells = gather.values(rows, function(row)
+        return { row.name, units.bytes_in_words(row.memory_bytes), units.bytes_in_words(row.held_bytes), row.pages,
             units.count(row.lost), units.percent(row.hit_ratio, 2), units.count(row.evicted) }
-    end
+    end)
     context:out_table("POLICY<|MEMORY|HELD|PAGES|LOST|HITS|EVICTED", cells)
     context:out(("each row: %s; LOST: live items that page moves cost, counted in EVICTED, too\n"):format(
         units.plural(rows[1].requests, "request")))

@@ -46,10 +46,9 @@ end
 
 -- Makes the changes, and watches the guards to the end; raises for an interrupt. one: an observer of the time before.
 local function try(context, client, parsed, one, done)
-    local list = {}
-    for i, pair in ipairs(parsed.settings) do
-        list[i] = { kind = "set", name = pair.name, value = pair.value }
-    end
+    local list = gather.values(parsed.settings, function(pair)
+        return { kind = "set", name = pair.name, value = pair.value }
+    end)
     local ok, message, code = guarded.carry_out(context, client, list, done)
     if not ok then
         return nil, message, code
@@ -77,7 +76,7 @@ function M.run(context, parsed)
     client:close()
     local other, message, code = context:open()
     if not other then
-        local names = gather.fields(parsed.settings, "name")
+        local names = gather.values(parsed.settings, "name")
         return nil, ("%s could not be taken back: %s; slatectl undo does it when the server answers again, unless it "
             .. "was restarted"):format(table.concat(names, ", "), message), code
     end

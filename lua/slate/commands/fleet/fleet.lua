@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl fleet [SERVER...]: one row for each of many servers, the worst first.
+local gather = require "slate.base.gather"
 local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
@@ -22,13 +23,12 @@ function M.declare(command)
 end
 
 local function out_text(context, rows, down)
-    local cells = {}
-    for i, row in ipairs(rows) do
-        cells[i] = { row.server, units.percent(row.hit_ratio or row.hit_ratio_total, 1), units.rate(row.get_per_s),
+    local cells = gather.values(rows, function(row)
+        return { row.server, units.percent(row.hit_ratio or row.hit_ratio_total, 1), units.rate(row.get_per_s),
             units.rate(row.set_per_s), units.rate(row.evictions_per_s), units.percent(row.used_ratio),
             row.age_spread and ("%.1f"):format(row.age_spread) or "-", units.age(row.uptime_s),
             row.why and "down: " .. row.why:gsub("^cannot connect to .-: ", "") or table.concat(row.notes, ", ") }
-    end
+    end)
     context:out_table(COLUMNS, cells, function(i)
         return rows[i].why and "bad" or #rows[i].notes > 0 and "warn" or nil
     end)
@@ -44,10 +44,9 @@ local function is_no_command(members)
         return true
     end
     local found, problem = require("slate.wire.resolver").WAYS.addresses(word)
-    local names = {}
-    for _, row in ipairs(found and {} or require("slate.cli.command_line").COMMANDS) do
-        names[#names + 1] = row.name:match("^fleet%-(.*)")
-    end
+    local names = gather.values(found and {} or require("slate.cli.command_line").COMMANDS, function(row)
+        return row.name:match("^fleet%-(.*)")
+    end)
     return found and true, ("'%s' is no sub-command of fleet, which are %s; and no server of that name is found: %s")
         :format(word, table.concat(names, ", "), problem), "usage"
 end

@@ -39,11 +39,10 @@ local function print_row(context, row, at, count)
 end
 
 local function dry_run(context, contexts, found)
-    local rows = {}
-    for i, one in ipairs(contexts) do
-        rows[i] = { server = one.server.name, state = "would change",
+    local rows = gather.values(contexts, function(one, i)
+        return { server = one.server.name, state = "would change",
             steps = require("slate.base.json").array(found[i]) }
-    end
+    end)
     if context.json then
         context:out_json("slate/fleet-apply/1", { dry_run = true, servers = rows })
         return 0

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl fleet where KEY...: the server of a fleet that holds a key.
+local gather = require "slate.base.gather"
 local must = require("slate.base.failure").must
 local trimmed = require("slate.base.units").trimmed
 
@@ -60,10 +61,7 @@ function M.run(context, parsed)
     local ring = M.ring_of(parsed)
     local cells, placed = {}, {}
     for i, key in ipairs(parsed.keys) do
-        local names = {}
-        for at, server in ipairs(ring:servers(M.hashed_part(key, parsed.hash_tag), parsed.copies or 1)) do
-            names[at] = server.name
-        end
+        local names = gather.values(ring:servers(M.hashed_part(key, parsed.hash_tag), parsed.copies or 1), "name")
         cells[i], placed[i] = { key, table.concat(names, " ") }, { key = key, servers = names }
     end
     if context.json then

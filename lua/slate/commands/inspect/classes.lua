@@ -26,7 +26,7 @@ local COLUMNS <const> = {
 function M.declare(command)
     command:argument("ids", "Only these classes."):args("*"):argname("CLASS"):convert(units.whole(1, 255))
     command:option("--sort", "Sort by a column, largest first (id: smallest first): "
-        .. table.concat(gather.fields(COLUMNS, "key"), " ")):choices(gather.fields(COLUMNS, "key")):argname("COLUMN")
+        .. table.concat(gather.values(COLUMNS, "key"), " ")):choices(gather.values(COLUMNS, "key")):argname("COLUMN")
     command:option("--top", "Only the first N rows."):argname("N"):convert(units.whole(1))
     command:option("--interval", "Time between the two samples that give the rates; 0 takes one sample "
         .. "and shows no rates. Default: 1s, and 3s where anything is "

@@ -72,12 +72,11 @@ local function note_of(one, about)
 end
 
 local function out_text(context, list, about)
-    local cells = {}
-    for i, one in ipairs(list) do
-        cells[i] = { one.value_bytes, one.item_bytes, one.class or "-", one.chunk_bytes or "-",
+    local cells = gather.values(list, function(one)
+        return { one.value_bytes, one.item_bytes, one.class or "-", one.chunk_bytes or "-",
             units.percent(one.waste_ratio, 1), units.count(one.pages), units.age(one.age_s),
             note_of(one, about) }
-    end
+    end)
     context:out_table(COLUMNS, cells, function(r)
         local flags = table.concat(list[r].flags, " ")
         return (flags:find("starving") or flags:find("out_of_memory")) and "bad" or nil
@@ -95,11 +94,10 @@ function M.run(context, parsed)
     local rows = gather.map(view.classes(now, before, rates, judge), "id")
     local item_most, key_bytes = (now.settings or {}).item_size_max, parsed.key or DEFAULT_KEY_BYTES
     item_most = math.type(item_most) and item_most > 0 and item_most or nil
-    local list = {}
-    for i, value_bytes in ipairs(parsed.values) do
-        list[i] = place(value_bytes, chunks.item_bytes(now, value_bytes, key_bytes, parsed.flags), classes, rows,
+    local list = gather.values(parsed.values, function(value_bytes)
+        return place(value_bytes, chunks.item_bytes(now, value_bytes, key_bytes, parsed.flags), classes, rows,
             item_most, known_by ~= "listed" and chunks.has_chains(now), snapshot.reports_pages(now))
-    end
+    end)
     local doubt = chunks.doubt(known_by)
     if doubt then
         context:print_note(doubt)

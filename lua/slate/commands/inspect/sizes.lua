@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl sizes: the sizes of the items, over the boundaries of the classes.
 local chunks = require "slate.facts.chunks"
+local gather = require "slate.base.gather"
 local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
@@ -46,11 +47,7 @@ local function rows_of(classes)
 end
 
 local function with_items(rows)
-    local held = {}
-    for _, row in ipairs(rows) do
-        held[#held + 1] = row.items > 0 and row or nil
-    end
-    return held
+    return gather.values(rows, function(row) return row.items > 0 and row or nil end)
 end
 
 -- By the server's own counts: a step of the histogram may reach into the next class. nil if the server does not report
@@ -88,10 +85,9 @@ local function out_text(context, histogram, classes, every_size, has_chains, now
     end
     local why = histogram.why
     if every_size then
-        local rows = {}
-        for i, size in ipairs(histogram.sizes) do
-            rows[i] = { size.bytes, size.class or "-", items = size.items }
-        end
+        local rows = gather.values(histogram.sizes, function(size)
+            return { size.bytes, size.class or "-", items = size.items }
+        end)
         out_bars(context, "TO BYTES|CLASS", rows, histogram.items)
     else
         local rows, items

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl advise pages|sizes|memory|automove|policy: the change to make, from the server's present figures.
+local gather = require "slate.base.gather"
 local must = require("slate.base.failure").must
 local steps = require "slate.act.steps"
 local witness = require "slate.act.witness"
@@ -19,10 +20,7 @@ end
 
 function M.declare(command)
     local units = require "slate.base.units"
-    local words = {}
-    for i, about in ipairs(ABOUT) do
-        words[i] = table.concat(about, ": ")
-    end
+    local words = gather.values(ABOUT, function(about) return table.concat(about, ": ") end)
     command:argument("subject", table.concat(words, "; ") .. ". Without one: this list."):args("?")
         :choices(SUBJECTS):argname("SUBJECT")
     command:option("--from", "Where the sizes come from: sizehist, sizes or metadump; see sizes.")

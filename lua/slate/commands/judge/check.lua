@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl check [SERVER...]: a monitoring plugin: one line, performance data, and exit codes 0 to 3.
 local caught = require("slate.base.failure").caught
+local gather = require "slate.base.gather"
 local must = require("slate.base.failure").must
 local order = require "slate.base.order"
 local bounds = require "slate.judge.bounds"
@@ -13,10 +14,9 @@ local EXITS <const> = { ok = 0, warning = 1, critical = 2, unknown = 3 }
 local RANK <const> = { ok = 0, unknown = 1, warning = 2, critical = 3 }
 
 function M.declare(command)
-    local names = {}
-    for i, figure in ipairs(bounds.FIGURES) do
-        names[i] = ("%s (%s)"):format(figure.name, figure.what)
-    end
+    local names = gather.values(bounds.FIGURES, function(figure)
+        return ("%s (%s)"):format(figure.name, figure.what)
+    end)
     command:argument("members", "The servers; those of -s and SLATE_SERVER when there are none."):args("*")
         :argname("SERVER"):convert(function(text) return require("slate.wire.addresses").parse(text) end)
     command:option("--warn", "Warn beyond this, such as ev=100. Figures: " .. table.concat(names, ", "))
@@ -85,10 +85,7 @@ end
 
 -- The figures that other servers report and this one does not, in words; "" if there are none.
 local function lacking(figures)
-    local names = {}
-    for _, figure in ipairs(figures) do
-        names[#names + 1] = figure.is_lacking and figure.name or nil
-    end
+    local names = gather.values(figures, function(figure) return figure.is_lacking and figure.name or nil end)
     return #names > 0 and (" in what it reports (not %s)"):format(table.concat(names, ", ")) or ""
 end
 

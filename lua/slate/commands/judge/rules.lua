@@ -19,7 +19,7 @@ end
 
 local function list(context, own, path)
     local json = require "slate.base.json"
-    local names, titles = gather.fields(own.rules, "name"), gather.fields(own.columns, "title")
+    local names, titles = gather.values(own.rules, "name"), gather.values(own.columns, "title")
     if context.json then
         context:out_json("slate/rules/1", { path = path, rules = json.array(names), columns = json.array(titles) })
     else

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl bench ...: passes everything after "bench" to slate-load, which is installed in the same folder.
 local access = require "slate.wire.access"
+local gather = require "slate.base.gather"
 local shell = require "slate.base.shell"
 
 local M = {}
@@ -20,12 +21,7 @@ function M.command(program, words)
 end
 
 local function has(words, option)
-    for _, word in ipairs(words) do
-        if word == option or word:find(option .. "=", 1, true) == 1 then
-            return true
-        end
-    end
-    return false
+    return gather.any(words, function(word) return word == option or word:find(option .. "=", 1, true) == 1 end)
 end
 
 -- The words, followed by slatectl's own options that slate-load also knows, unless the words have them.

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl curve [CLASS]: the expected hit ratio with other amounts of memory, and its error.
+local gather = require "slate.base.gather"
 local json = require "slate.base.json"
 local must = require("slate.base.failure").must
 local relief = require "slate.judge.relief"
@@ -134,12 +135,10 @@ end
 
 -- Points of hit ratios as points of miss ratios, with their bands. bytes_at: the memory of a point.
 local function misses_of(points, bytes_at)
-    local list = {}
-    for _, point in ipairs(points) do
-        list[#list + 1] = point[2] ~= json.null
+    return gather.values(points, function(point)
+        return point[2] ~= json.null
             and { bytes_at(point), 1 - point[2], point[4] and 1 - point[4], point[3] and 1 - point[3] } or nil
-    end
-    return list
+    end)
 end
 
 local function draw(context, curve, class, path)

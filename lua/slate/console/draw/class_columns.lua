@@ -6,6 +6,7 @@
 -- highest rank down), form, has_total (a sum over classes makes sense), meaning, value = function(model, class,
 -- window_s) }; class: of the model's snapshot. A rate is the mean over window_s; over a second or less, the newest one.
 local figure = require "slate.console.figure"
+local gather = require "slate.base.gather"
 local question = require "slate.console.question"
 local ratio <const> = require("slate.base.units").ratio
 local server = require "slate.console.server"
@@ -45,10 +46,7 @@ local median = {}
 
 local function median_age_s(model)
     if median.now ~= model.now then
-        local ages = {}
-        for _, class in ipairs(model.now.classes) do
-            ages[#ages + 1] = server.tail_age_s(class)
-        end
+        local ages = gather.values(model.now.classes, server.tail_age_s)
         table.sort(ages)
         median = { now = model.now, age_s = ages[#ages // 2 + 1] }
     end

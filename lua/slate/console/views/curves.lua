@@ -6,6 +6,7 @@ local class_state = require "slate.console.draw.class_state"
 local detail = require "slate.console.detail"
 local figure = require "slate.console.figure"
 local find = require "slate.base.find"
+local gather = require "slate.base.gather"
 local keys = require "slate.console.keys"
 local largest_first = require("slate.base.order").largest_first
 local list = require "slate.console.draw.list"
@@ -187,10 +188,7 @@ end
 
 -- The least (field 3) or the most (field 4) of a curve's points at so many bytes; nil: not known.
 local function bound_at(curve, field, bytes)
-    local bounds = {}
-    for _, point in ipairs(curve.points) do
-        bounds[#bounds + 1] = point[field] and { point[1], point[field] }
-    end
+    local bounds = gather.values(curve.points, function(point) return point[field] and { point[1], point[field] } end)
     return bounds[1] and sampled.between(bounds, bytes)
 end
 

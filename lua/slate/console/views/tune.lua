@@ -6,6 +6,7 @@ local change = require "slate.console.change"
 local detail = require "slate.console.detail"
 local explain = require "slate.console.overlay.explain"
 local filter = require "slate.console.overlay.filter"
+local gather = require "slate.base.gather"
 local keys = require "slate.console.keys"
 local list = require "slate.console.draw.list"
 local moves = require "slate.facts.moves"
@@ -362,10 +363,7 @@ M.click = list.click "tune"
 
 --- The terms of the settings last drawn, and which is under the cursor.
 function M.terms(ui)
-    local terms = {}
-    for i, row in ipairs(ui.tune.rows) do
-        terms[i] = change.term(row.name)
-    end
+    local terms = gather.values(ui.tune.rows, function(row) return change.term(row.name) end)
     return terms, ui.tune.cursor
 end
 
