@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "cache/admin/cache_stats.h"
+#include "cache/admin/class_policy.h"
 #include "cache/admin/sampling.h"
 #include "cache/admin/sizing.h"
 #include "cache/alloc/magazine.h"
@@ -160,6 +161,7 @@ struct cache *cache_create(const struct cache_config *cfg) {
         lock_init(&p->lock);
     }
     file_state_begin_cas(c);
+    class_policy_recover(c);
     sizing_note_classes(c);
     sizing_set_magazines(c);
     if (file_state_is_old(c) && !recover_items(c)) {

@@ -85,6 +85,8 @@ static inline struct item_clock item_clock_unpack(uint64_t word) {
     return (struct item_clock){.flushed_s = (uint32_t)word, .ahead_s = (uint32_t)(word >> 32)};
 }
 
+enum { POLICY_SIZES_UNIT = 8 }; /* all chunk sizes are multiples of it */
+
 struct cache {
     struct cache_config config;
     const struct store_ops *store; /* allocates memory for items */
@@ -163,6 +165,9 @@ struct cache {
     _Atomic int64_t  pinned_bytes;
     /* until this time stores do not wait for memory, because one store waited in vain */
     _Atomic uint64_t fail_fast_until_us;
+    /* by size, of policies that were set for classes (class_policy.h): the number in evict_policies,
+     * from 1; 0: none. Last, because most of it takes no memory. */
+    uint8_t policy_by_size[PAGE_BYTES / POLICY_SIZES_UNIT];
 } __attribute__((aligned(64)));
 
 struct cache_thread {

@@ -211,7 +211,7 @@ static bool settings_undo_step(struct server *server, const char *who, const str
         snprintf(text, UNDO_TEXT_BYTES, "%s", why);
         return false;
     }
-    undo_describe(step, text);
+    undo_describe(step, server->cache, text);
     if (undo_policies(step, server->cache) > 0) {
         audit_add(&server->audit, who, "config undo", "", text);
     }

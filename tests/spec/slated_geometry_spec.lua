@@ -80,6 +80,28 @@ describe("slabs geometry", function()
         assert.equal(before.classes, geometry().classes)
     end)
 
+    it("gives classes their own policies back with the sizes", function()
+        rig.start("-m", "16", "-o", QUICK)
+        store_all()
+        local function own() -- the policies of classes by their chunk size
+            local now, list = geometry(), {}
+            for name, policy in pairs(rig.stats("policies")) do
+                local id = name:match("^class:(%d+):policy$")
+                list[id and tonumber(now[id .. ":chunk_size"]) or 0] = id and policy or nil
+            end
+            return list
+        end
+        assert.equal("OK", rig.ask("evict policy lru 3"))
+        assert.equal("OK", rig.ask("evict policy sieve 10"))
+        assert.same({ [152] = "lru", [752] = "sieve" }, own())
+        assert.equal("OK", rig.ask("slabs geometry sizes 320,752,4096 force"))
+        settle()
+        assert.same({ [752] = "sieve" }, own())
+        assert.equal("OK", rig.ask("slabs geometry revert"))
+        settle()
+        assert.same({ [152] = "lru", [752] = "sieve" }, own())
+    end)
+
     it("fits them by default, and no longer once other sizes are requested", function()
         local function is_on()
             return rig.lines("config get slab_geometry_auto")[1]:match("^CONFIG %S+ (%l+) runtime$")

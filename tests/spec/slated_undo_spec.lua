@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- config undo and stats config: changes of a running slated, and their undoing.
+local patience = require "support.patience"
 local server = require "support.server"
 require "support.world"
 
@@ -60,6 +61,20 @@ describe("config undo", function()
             assert.equal(states[at], policies())
         end
         assert.matches(NOTHING, rig.ask("config undo"))
+    end)
+
+    it("leaves the policy of a class whose number has other chunks since, and says so", function()
+        rig.start("-o", "slab_geometry_rate=100,no_slab_geometry_auto")
+        assert.equal("OK", rig.ask("evict policy sieve 5"))
+        assert.equal("OK", rig.ask("evict policy lru 39")) -- the last class stays
+        assert.equal("OK", rig.ask("slabs geometry sizes 200,1000 force"))
+        patience.wait_for("three classes", function()
+            local now = rig.stats("geometry")
+            return now.state == "steady" and now.classes == "3"
+        end)
+        assert.equal("OK policy of class 39 is the whole's again", rig.ask("config undo"))
+        assert.equal("OK policies of 0 classes are what they were, but not of 1, whose chunk sizes have changed",
+            rig.ask("config undo"))
     end)
 
     it("lets classes follow s3auto again, whatever s3auto had chosen", function()

@@ -1,6 +1,5 @@
 /* Settings of a running cache, and signals for the tuner. */
 #include "cache/partition.h"
-#include "cache/persist/file_state.h"
 
 void cache_set(struct cache *c, const struct cache_settings *s) {
     struct evict_tuning *t = &c->tuning;
@@ -21,59 +20,6 @@ void cache_s3fifo(const struct cache *c, struct evict_s3fifo_knobs *to) {
                                       .promote_hits = evict_knob(&c->tuning.promote_hits),
                                       .skip_pct = evict_knob(&c->tuning.skip_pct),
                                       .readmit_pct = 100};
-}
-
-/* A class without items has no queue yet, and gets the policy with its first item. `all`: also
- * switches queues that have the policy already; these then spare their read items once more. */
-static void settings_switch_queues(struct cache *c, unsigned first_class, unsigned last_class,
-                                   bool all) {
-    for (unsigned i = 0; i < c->partition_count; i++) {
-        struct partition *p = &c->partitions[i];
-        lock_take(&p->lock);
-        for (unsigned class_id = first_class; class_id <= last_class; class_id++) {
-            struct class_queue *s = p->class_queues[class_id];
-            if (s != NULL && (all || s->queue.policy != policy_of(c, class_id))) {
-                evict_switch(&s->queue, policy_of(c, class_id));
-            }
-        }
-        lock_release(&p->lock);
-    }
-}
-
-void cache_set_policy(struct cache *c, const struct evict_policy *policy, unsigned class_id) {
-    unsigned first = 1, last = SLAB_CLASSES_MAX - 1;
-    if (class_id != SLAB_CLASS_NONE) {
-        first = last = class_id;
-    } else {
-        atomic_store_explicit(&c->policy, policy, memory_order_relaxed);
-    }
-    for (unsigned i = first; i <= last; i++) {
-        atomic_store_explicit(&c->class_policy[i], policy, memory_order_relaxed);
-        file_state_save_policy(c, i);
-    }
-    file_state_save_policy(c, 0);
-    settings_switch_queues(c, first, last, true);
-}
-
-void cache_change_policy(struct cache *c, const struct evict_policy *policy) {
-    const struct evict_policy *was = cache_policy(c);
-    atomic_store_explicit(&c->policy, policy, memory_order_relaxed);
-    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
-        const struct evict_policy *had = was;
-        if (atomic_compare_exchange_strong_explicit(&c->class_policy[i], &had, policy,
-                                                    memory_order_relaxed, memory_order_relaxed)) {
-            file_state_save_policy(c, i);
-        }
-    }
-    file_state_save_policy(c, 0);
-    settings_switch_queues(c, 1, SLAB_CLASSES_MAX - 1, false);
-}
-
-const struct evict_policy *cache_class_policy(const struct cache *c, unsigned class_id) {
-    return policy_of(c, class_id);
-}
-const struct evict_policy *cache_policy(const struct cache *c) {
-    return atomic_load_explicit(&c->policy, memory_order_relaxed);
 }
 
 const struct cache_recovered *cache_recovered(const struct cache *c) { return &c->recovered; }

@@ -2,6 +2,7 @@
 #include "cache/admin/sizing.h"
 
 #include "cache/admin/cache_stats.h"
+#include "cache/admin/class_policy.h"
 #include "cache/items/item_value.h"
 #include "cache/pages/assist.h"
 
@@ -47,19 +48,19 @@ bool cache_set_sizes(struct cache *c, const struct size_list *sizes) {
             class_set_add(&unused, i);
         }
     }
-    const struct class_sizes *before = slab_geometry(c->slab);
     if (!slab_set_sizes(c->slab, sizes)) {
         return false;
     }
     sizing_note_classes(c);
     sizing_set_magazines(c);
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
-        if (class_set_has(&unused, i) && slab_class_state(c->slab, i) != SLAB_CLASS_UNUSED) {
+        enum slab_class_state state = slab_class_state(c->slab, i);
+        if (class_set_has(&unused, i) && state != SLAB_CLASS_UNUSED) {
             sizing_forget_counts(c, i);
-            /* the class counts time as the class of these sizes did before */
-            cache_set_policy(
-                c, policy_of(c, class_sizes_class_of(before, slab_chunk_bytes(c->slab, i))), i);
             atomic_store_explicit(&c->evicted_age_s[i], 0, memory_order_relaxed);
+        }
+        if (state == SLAB_CLASS_ACTIVE) {
+            class_policy_follow_size(c, i);
         }
     }
     return true;
@@ -85,6 +86,11 @@ void cache_reap_classes(struct cache *c, const struct class_set *named) {
             }
         }
         lock_release(&p->lock);
+    }
+    for (unsigned id = 1; id < SLAB_CLASSES_MAX; id++) {
+        if (class_set_has(&reaped, id)) {
+            class_policy_follow_size(c, id);
+        }
     }
 }
 

@@ -21,10 +21,13 @@ static void undo_copy_policies(const struct cache *cache,
     }
 }
 
-struct undo_step *undo_begin(const struct cache *cache, const struct settings *was) {
+struct undo_step *undo_begin(struct cache *cache, const struct settings *was) {
     struct undo_step *step = calloc(1, sizeof *step);
     if (step) {
         step->was = *was;
+        for (unsigned id = SLAB_CLASS_NONE + 1; id < SLAB_CLASSES_MAX; id++) {
+            step->chunk_bytes[id] = slab_chunk_bytes(cache_slab(cache), id);
+        }
         undo_copy_policies(cache, step->policy_was);
     }
     return step;
@@ -82,11 +85,17 @@ void undo_settings(const struct undo_step *step, struct settings *to) {
     }
 }
 
+/* A change of the sizes may have given the id to other chunks since. */
+static bool undo_has_class(const struct undo_step *step, struct cache *cache, unsigned id) {
+    return slab_class_state(cache_slab(cache), id) != SLAB_CLASS_UNUSED &&
+           slab_chunk_bytes(cache_slab(cache), id) == step->chunk_bytes[id];
+}
+
 unsigned undo_policies(const struct undo_step *step, struct cache *cache) {
     unsigned changed = 0;
     for (unsigned id = SLAB_CLASS_NONE + 1; id < SLAB_CLASSES_MAX; id++) {
         const struct evict_policy *was = step->policy_was[id];
-        if (was != step->policy_is[id]) {
+        if (was != step->policy_is[id] && undo_has_class(step, cache, id)) {
             changed++;
             cache_set_policy(cache, was != NULL ? was : cache_policy(cache), id);
         }
@@ -94,9 +103,10 @@ unsigned undo_policies(const struct undo_step *step, struct cache *cache) {
     return changed;
 }
 
-void undo_describe(const struct undo_step *step, char text[UNDO_TEXT_BYTES]) {
+void undo_describe(const struct undo_step *step, struct cache *cache,
+                   char text[UNDO_TEXT_BYTES]) {
     char value[SETTING_LIST_BYTES];
-    unsigned classes = 0, last = 0;
+    unsigned classes = 0, last = 0, gone = 0;
     size_t used = 0;
     text[0] = '\0';
     for (const struct setting *row = setting_table;
@@ -112,16 +122,27 @@ void undo_describe(const struct undo_step *step, char text[UNDO_TEXT_BYTES]) {
         }
     }
     for (unsigned id = SLAB_CLASS_NONE + 1; id < SLAB_CLASSES_MAX; id++) {
-        if (step->policy_was[id] != step->policy_is[id]) {
+        if (step->policy_was[id] == step->policy_is[id]) {
+            continue;
+        }
+        if (undo_has_class(step, cache, id)) {
             classes++;
             last = id;
+        } else {
+            gone++;
         }
     }
     if (classes == 1 && used < UNDO_TEXT_BYTES) {
         const struct evict_policy *was = step->policy_was[last];
-        snprintf(text + used, UNDO_TEXT_BYTES - used, "%spolicy of class %u is %s again",
-                 used ? ", " : "", last, was != NULL ? was->name : "the whole's");
+        used += (size_t)snprintf(text + used, UNDO_TEXT_BYTES - used,
+                                 "%spolicy of class %u is %s again", used ? ", " : "", last,
+                                 was != NULL ? was->name : "the whole's");
     } else if (used == 0) {
-        snprintf(text, UNDO_TEXT_BYTES, "policies of %u classes are what they were", classes);
+        used = (size_t)snprintf(text, UNDO_TEXT_BYTES, "policies of %u classes are what they were",
+                                classes);
+    }
+    if (gone > 0 && used < UNDO_TEXT_BYTES) {
+        snprintf(text + used, UNDO_TEXT_BYTES - used,
+                 ", but not of %u, whose chunk sizes have changed", gone);
     }
 }

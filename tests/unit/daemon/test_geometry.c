@@ -74,6 +74,54 @@ static void test_a_full_cache_loses_the_oldest(const struct evict_policy *policy
     rig_close(&r);
 }
 
+/* The policy of the class that serves items of a size. */
+static const char *policy_at(const struct rig *r, uint32_t bytes) {
+    return cache_class_policy(r->c, slab_class_of(cache_slab(r->c), bytes))->name;
+}
+
+static void set_policy_at(struct rig *r, uint32_t bytes, const struct evict_policy *policy) {
+    cache_set_policy(r->c, policy, slab_class_of(cache_slab(r->c), bytes));
+}
+
+static void change_sizes(struct rig *r, const uint32_t *sizes, unsigned count) {
+    is_str(ask_sizes(r, sizes, count, true), "OK", "the sizes change");
+    ok(settles(r), "all of them");
+}
+
+TEST(test_a_policy_of_a_class_belongs_to_its_sizes) {
+    static const uint32_t before[] = {104, 200, 400, 800}, wider[] = {304, 800}, finer[] = {80, 96, 104, 160, 200, 400, 800};
+    struct rig r;
+    rig_open(&r, 16, &evict_s3fifo, true);
+    change_sizes(&r, before, 4);
+    fill(&r, 4000, 20, 700);
+    set_policy_at(&r, 104, &evict_lru);
+    set_policy_at(&r, 400, &evict_sieve);
+    change_sizes(&r, wider, 2);
+    ok(strcmp(policy_at(&r, 304), "sieve") == 0 && strcmp(policy_at(&r, 800), "s3fifo") == 0,
+       "a class has the policy of the largest size that it serves: 201 to 400 were sieve's");
+    set_policy_at(&r, 800, &evict_clock);
+    is_str(ask(&r, GEOMETRY_REVERT, false), "OK", "the sizes go back");
+    ok(settles(&r), "all of them");
+    ok(strcmp(policy_at(&r, 104), "lru") == 0 && strcmp(policy_at(&r, 200), "s3fifo") == 0, "and the classes have their old policies");
+    ok(strcmp(policy_at(&r, 800), "clock") == 0 && strcmp(policy_at(&r, 400), "clock") == 0, "but for sizes whose policy was set meanwhile");
+    cache_change_policy(r.c, &evict_lru);
+    cache_change_policy(r.c, &evict_slru);
+    ok(strcmp(policy_at(&r, 104), "lru") == 0 && strcmp(policy_at(&r, 200), "slru") == 0,
+       "a class keeps its own policy, also if the cache's was the same for a while");
+    change_sizes(&r, finer, 7);
+    ok(strcmp(policy_at(&r, 80), "lru") == 0 && strcmp(policy_at(&r, 96), "lru") == 0 && strcmp(policy_at(&r, 160), "slru") == 0,
+       "each of several classes has the policy of the one that they came from");
+    cache_set_policy(r.c, &evict_sieve, SLAB_CLASS_NONE);
+    change_sizes(&r, before, 4);
+    ok(strcmp(policy_at(&r, 104), "sieve") == 0 && strcmp(policy_at(&r, 400), "sieve") == 0, "a policy for all classes holds for all sizes");
+    unsigned others = 0;
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        others += cache_class_policy(r.c, i) != &evict_sieve;
+    }
+    is(others, 0, "and no id, with a class or without, has another");
+    rig_close(&r);
+}
+
 TEST(test_nothing_is_dropped_without_evictions) {
     struct rig r;
     unsigned wrong = 0;

@@ -281,6 +281,9 @@ TEST(test_policies_come_back) {
     struct life l = begin();
     unsigned five = class_of_key(l.ct, 5), other = class_of_key(l.ct, 300);
     ok(cache_class_policy(l.c, five) == &evict_clock && cache_class_policy(l.c, other) == policy, "a class with a policy of its own has it again, others have the start's");
+    struct size_list sizes = slab_geometry(l.c->slab)->sizes, last = {.count = 1, .bytes = {sizes.bytes[sizes.count - 1]}};
+    ok(cache_set_sizes(l.c, &last) && cache_set_sizes(l.c, &sizes), "the chunk sizes change and go back");
+    ok(cache_class_policy(l.c, class_of_key(l.ct, 5)) == &evict_clock, "and so does that policy");
     end(&l);
     crash(give_policies);
     struct cache_config config = file_config();
