@@ -158,6 +158,8 @@ static struct tuner *main_create_control(const struct settings *s, struct cache 
     config.on_failure_arg = &server;
     config.on_prediction = settings_prediction_came;
     config.on_prediction_arg = &server;
+    config.on_own_sizes = settings_own_sizes;
+    config.on_own_sizes_arg = &server;
     return tuner_create(cache, &config);
 }
 

@@ -165,8 +165,8 @@ struct cache {
     _Atomic int64_t  pinned_bytes;
     /* until this time stores do not wait for memory, because one store waited in vain */
     _Atomic uint64_t fail_fast_until_us;
-    /* by size, of policies that were set for classes (class_policy.h): the number in evict_policies,
-     * from 1; 0: none. Last, because most of it takes no memory. */
+    /* by size, of policies that were set for classes (class_policy.h): the number in
+     * evict_policies, from 1; 0: none. Last, because most of it takes no memory. */
     uint8_t policy_by_size[PAGE_BYTES / POLICY_SIZES_UNIT];
 } __attribute__((aligned(64)));
 

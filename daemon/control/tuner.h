@@ -39,6 +39,10 @@ struct tuner_config {
      * ratio with the predicted one (control/sampling/prediction.h). */
     void      (*on_prediction)(void *, const char *words);
     void       *on_prediction_arg;
+    /* Called on the same thread when the chunk sizes begin to change without an order
+     * (geometry_on_own_change). */
+    void      (*on_own_sizes)(void *, const char *was, const char *is);
+    void       *on_own_sizes_arg;
     bool     reassign;       /* slab_reassign: false: no page ever moves */
     bool     sweeps;         /* lru_maintainer: dead items are freed each second */
     unsigned worker_count;      /* threads whose keys may be sampled, beside the tuner's own */

@@ -183,6 +183,9 @@ struct tuner *tuner_create(struct cache *cache, const struct tuner_config *cfg) 
         t->geometry = geometry_create(cache, t->pages_ct, &t->pace, cfg->reassign,
                                       &t->settings.geometry, cfg->by_hand ? 0 : clock_mono_us());
     }
+    if (t->geometry != NULL) {
+        geometry_on_own_change(t->geometry, cfg->on_own_sizes, cfg->on_own_sizes_arg);
+    }
     t->whatif = whatif_create(cache, (size_t)t->limit_seen * PAGE_BYTES,
                                cfg->worker_count + CACHE_THREADS);
     if (t->whatif != NULL) {

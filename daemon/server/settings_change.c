@@ -255,4 +255,9 @@ void settings_prediction_came(void *arg, const char *words) {
     audit_add(&server->audit, "tuner", "prediction", "", words);
 }
 
+void settings_own_sizes(void *arg, const char *was, const char *is) {
+    struct server *server = arg;
+    audit_add(&server->audit, "the server itself", "chunk sizes", was, is);
+}
+
 void settings_save(struct server *server) { server_post(server, settings_write_to_file); }

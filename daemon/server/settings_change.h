@@ -20,6 +20,8 @@ void settings_preview_undo(const struct server *, struct settings *to);
 void settings_automove_failed(void *server, const char *mode, const char *now, const char *why);
 /* For tuner_config.on_prediction; `server` is a struct server. Adds an entry to the audit. */
 void settings_prediction_came(void *server, const char *words);
+/* For tuner_config.on_own_sizes. The same. */
+void settings_own_sizes(void *server, const char *was, const char *is);
 
 /* The part of the settings that each of them goes by. */
 struct cache_settings settings_of_cache(const struct settings *);

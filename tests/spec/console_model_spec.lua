@@ -189,6 +189,15 @@ describe("a model", function()
         assert.equal("verbosity 0 → 3, by eve@host", one.events[#texts + 3].text)
     end)
 
+    it("says of chunk sizes that the server changed itself what they were and are", function()
+        local one = screens.model("slated-0.1")
+        take(one, 1004, "slated-0.1", "second", function(now)
+            now.changes = { { what = "chunk sizes", was = "39 of the start", is = "21 fitted to the items",
+                who = "the server itself" } }
+        end)
+        assert.equal("chunk sizes 39 of the start → 21 fitted to the items, by the server itself", one.events[1].text)
+    end)
+
     it("names the author of a flush in the event of the incident, which comes with its record or before", function()
         for _, later in ipairs({ 0, 1 }) do
             local one = screens.model("slated-0.1")

@@ -2,6 +2,7 @@
 -- Other chunk sizes for a live server, as operators change them over the wire.
 local patience = require "support.patience"
 local rig = require("support.rig").new(after_each)
+local wire = require "support.wire"
 require "support.world"
 
 local ITEMS <const> = 12000
@@ -129,8 +130,19 @@ describe("slabs geometry", function()
         patience.wait_for("the gain to be told", function() return tonumber(geometry().auto_gain) > 10 end)
         assert.equal("0", geometry().generation)
         assert.equal("OK", rig.ask("config set slab_geometry_auto yes"))
+        local watcher = rig.connect()
+        assert.equal("OK", wire.ask(watcher, "watch sysevents"))
         patience.wait_for("a change to begin", function() return geometry().generation == "1" end)
         settle()
+        local event
+        repeat
+            event = assert(watcher:receive("*l")):match(" type=change what=chunk%%20sizes (.*)$")
+        until event
+        assert.matches("^was=39%%20of%%20the%%20start is=%d+%%20fitted.* by=the%%20server%%20itself$", event)
+        local audit = rig.stats("audit")
+        assert.same({ "the server itself", "chunk sizes", "39 of the start" },
+            { audit["2:who"], audit["2:what"], audit["2:was"] })
+        assert.equal(geometry().classes .. " fitted to the items", audit["2:is"])
         assert.truthy(tonumber(geometry().waste_now) < tonumber(geometry().waste_before))
     end)
 

@@ -48,7 +48,8 @@ static void class_policy_note_sizes(struct cache *c, unsigned class_id) {
         while (evict_policies[number++] != policy_of(c, class_id)) {
         }
     }
-    memset(&c->policy_by_size[above / POLICY_SIZES_UNIT], number, (most - above) / POLICY_SIZES_UNIT);
+    memset(&c->policy_by_size[above / POLICY_SIZES_UNIT], number,
+           (most - above) / POLICY_SIZES_UNIT);
 }
 
 /* The policy of a class by its size; of an id without a class: the cache's. */

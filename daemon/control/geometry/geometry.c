@@ -392,8 +392,7 @@ static void geometry_take_up(struct geometry_change *g) {
     struct geometry_prediction prediction;
     cache_sizes_wanted(g->cache, &to);
     geometry_predict(g, &from, &to, &prediction);
-    g->was = from;
-    geometry_begin(g, &from, &to, &prediction);
+    geometry_begin_own(g, &to, &prediction, "of the start's options");
 }
 
 /* At the start: takes up a change again. The memory file may have the chunk sizes of other options,

@@ -104,6 +104,10 @@ struct pace;
 struct geometry_change *geometry_create(struct cache *, struct cache_thread *, struct pace *,
                                         bool may_move, const struct geometry_settings *,
                                         uint64_t now_us);
+/* Called on the owner's thread, no lock held, when a change begins that nobody ordered: the sizes
+ * before it, and the new ones and why, in words. */
+void geometry_on_own_change(struct geometry_change *,
+                            void (*run)(void *arg, const char *was, const char *is), void *arg);
 void geometry_destroy(struct geometry_change **); /* answers an order that waits */
 
 /* Hands the order over, until `done` is called. False: another order waits for its answer. */

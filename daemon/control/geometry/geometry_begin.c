@@ -1,5 +1,7 @@
 /* Begins a change of the chunk sizes, and a pass over the pages; measures the sizes of the
  * items. */
+#include <stdio.h>
+
 #include "base/log.h"
 #include "control/geometry/geometry_change.h"
 
@@ -40,6 +42,28 @@ void geometry_begin(struct geometry_change *g, const struct size_list *from,
     geometry_update_facts(g);
     log_info("geometry: %u chunk sizes instead of %u, waste %.1f %% -> %.1f %% predicted",
              to->count, from->count, prediction->waste_before_pct, prediction->waste_after_pct);
+}
+
+void geometry_on_own_change(struct geometry_change *g,
+                            void (*run)(void *, const char *, const char *), void *arg) {
+    g->on_own = run;
+    g->on_own_arg = arg;
+}
+
+void geometry_begin_own(struct geometry_change *g, const struct size_list *to,
+                        const struct geometry_prediction *prediction, const char *why) {
+    enum { WORDS_BYTES = 64 };
+    char was[WORDS_BYTES], is[WORDS_BYTES];
+    const struct slab *slab = cache_slab(g->cache);
+    struct size_list from = slab_geometry(slab)->sizes;
+    g->was = from;
+    geometry_begin(g, &from, to, prediction);
+    if (g->on_own != NULL && !size_list_same(&from, to)) {
+        snprintf(was, sizeof was, "%u%s", from.count,
+                 size_list_same(&from, &slab->configured_sizes) ? " of the start" : "");
+        snprintf(is, sizeof is, "%u %s", to->count, why);
+        g->on_own(g->on_own_arg, was, is);
+    }
 }
 
 void geometry_run(struct geometry_change *g, bool (*step)(void *, uint64_t now_us),

@@ -20,6 +20,8 @@ struct geometry_change {
     uint64_t               since_us, facts_us;
 
     /* What follows belongs to the owner's thread. */
+    void (*on_own)(void *, const char *, const char *); /* geometry_on_own_change; may be NULL */
+    void  *on_own_arg;
     struct geometry_order *order;    /* NULL: none waits for its answer */
     uint64_t               now_us;   /* of the step */
     /* A job, or the refit's page, may be under way. `then` is the next step once both are done;
@@ -131,5 +133,8 @@ void geometry_run(struct geometry_change *, bool (*step)(void *, uint64_t now_us
 void geometry_measure(struct geometry_change *, void (*then)(struct geometry_change *));
 void geometry_begin(struct geometry_change *, const struct size_list *from,
                     const struct size_list *to, const struct geometry_prediction *);
+/* The same for a change that nobody ordered; `why` follows the number of the new sizes. */
+void geometry_begin_own(struct geometry_change *, const struct size_list *to,
+                        const struct geometry_prediction *, const char *why);
 void geometry_begin_pass(struct geometry_change *); /* begins a pass over the pages */
 #endif

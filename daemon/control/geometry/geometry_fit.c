@@ -106,9 +106,8 @@ static void geometry_fit_done(struct geometry_change *g) {
     g->fit_due_us = g->now_us + GEOMETRY_CONFIRM_US;
     if (geometry_fit_is_steady(g, &wished, &prediction)) {
         log_info("geometry: the items are of other sizes than the classes were fitted to");
-        g->was = from;
         g->wished.count = 0;
-        geometry_begin(g, &from, to, &prediction);
+        geometry_begin_own(g, to, &prediction, "fitted to the items");
     }
 }
 
