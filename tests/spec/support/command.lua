@@ -112,6 +112,9 @@ function M.beside(setup, teardown, options)
             assert.is_true(fill.fill(self.client, 12) >= 6)
         end
     end)
+    --- The settings and the eviction policy, as the server writes them.
+    function self.settings() return (assert(require("slate.facts.runtime").read(self.client))) end
+
     teardown(function()
         self.client:close()
         self.one:stop()
