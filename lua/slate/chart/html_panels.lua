@@ -75,12 +75,8 @@ local function even_ticks(axis, most)
     return list
 end
 
-local function x_ticks(axis)
-    return axis.ticks or axis.start_s and clock_ticks(axis) or even_ticks(axis, MOST_X_TICKS)
-end
-
 local function add_x_ticks(parts, axis)
-    for i, tick in ipairs(x_ticks(axis)) do
+    for i, tick in ipairs(axis.ticks or axis.start_s and clock_ticks(axis) or even_ticks(axis, MOST_X_TICKS)) do
         local at = fraction(axis, tick[1])
         if at >= -1e-6 and at <= 1 + 1e-6 then
             add(parts, '<span class="x%s" style="left:%.2f%%">%s</span>', i % 2 == 0 and " odd" or "", 100 * at,

@@ -10,11 +10,6 @@ local M = {}
 local FOR_ONE <const> = { watch = "-w repeats for one server; many are shown by 'slatectl fleet'",
     output = "-o writes what one server says" }
 
--- Drops the heading of CSV, which is printed once.
-local function without_heading(text)
-    return (text:gsub("^[^\n]*\n", "", 1))
-end
-
 --- Runs a command for each server.
 -- command: a module of slate.commands; parsed: its arguments; options: of slate.cli.context, without the server.
 -- Returns the worst exit code; or nil, message, code.
@@ -39,7 +34,7 @@ function M.run(command, parsed, servers, options)
             local head = context:paint("head", ("==> %s <=="):format(context.server.name))
             context:out(i > 1 and "\n" or "", head, "\n", text)
         elseif text ~= "" then
-            context:out(context.format == "csv" and has_heading and without_heading(text) or text)
+            context:out(context.format == "csv" and has_heading and text:gsub("^[^\n]*\n", "", 1) or text)
             has_heading = true
         end
         context:flush()

@@ -44,11 +44,6 @@ local function dispatch(arguments, launcher)
     return module.run(M.context, parsed)
 end
 
--- True if the reader of the output has closed it (slatectl stats | head): that is no failure.
-local function is_broken_pipe(problem)
-    return problem and problem:find("Broken pipe", 1, true) ~= nil
-end
-
 -- An error raised on purpose is a table; all others are our mistakes, or Ctrl-C.
 local function explain(raised)
     if type(raised) == "table" and raised.message then
@@ -94,7 +89,7 @@ function M.main(arguments, launcher)
             exit_code, message, code = nil, "cannot write the output: " .. problem, "output"
         end
     end
-    if code == "output" and is_broken_pipe(message) then
+    if code == "output" and message and message:find("Broken pipe", 1, true) then -- slatectl stats | head
         return 0
     elseif exit_code then
         return exit_code

@@ -98,12 +98,6 @@ end
 
 -- ---- the start ----
 
--- Shows a text until a key comes: at the start the operator may not look yet.
-local function show_until_key(app, text)
-    app:report(text, 0)
-    app.message_until_s = math.huge
-end
-
 -- Choices as the text of their file.
 local function remembered_text(classes, theme)
     return require("slate.console.remembered").text(classes, theme)
@@ -124,7 +118,8 @@ local function load_remembered(app)
         if problem and not is_missing then -- without the folder of the path, which may be as wide as the screen
             local folder = path:match("^.*/")
             local words = problem:sub(1, #folder) == folder and problem:sub(#folder + 1) or problem
-            show_until_key(app, words .. ": starting with the defaults")
+            app:report(words .. ": starting with the defaults", 0)
+            app.message_until_s = math.huge -- until a key comes: at the start the operator may not look yet
         end
     end
     app.theme = options.theme or theme or 1

@@ -15,8 +15,6 @@ M.AGES = { { letter = "s", below_s = 60 }, { letter = "m", below_s = 3600 }, { l
     { letter = "d", below_s = math.huge } }
 --- No server has more pages.
 M.PAGES_MOST = 1 << 18
---- A server lists so many pages in one answer.
-M.PAGES_A_PART = 4096
 
 local CLASS_MOST <const> = 255
 

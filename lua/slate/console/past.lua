@@ -84,17 +84,12 @@ local function seek_by(seconds)
     end
 end
 
--- The sessions whose events are stops: on the screen with the events of all servers, all; else the open one.
-local function sessions_with_stops(app)
-    return app:shows_all() and app.fleet.sessions or { app.open }
-end
-
 -- Goes to the next stop. In the events of all servers its server becomes the open one, as with Enter.
 local function to_event(direction)
     return function(app, now_s)
         local line, from_s, stop_s, place = app.timeline, (app.timeline:chosen_s() or app.wall_s) // 1, nil, nil
         local is_of_all, view, name = app:shows_all(), view_list.current(app.ui)
-        for i, session in ipairs(sessions_with_stops(app)) do
+        for i, session in ipairs(is_of_all and app.fleet.sessions or { app.open }) do
             local one_s = timeline.stop(session.tape, session.model.events, from_s, direction,
                 name == "events" and function(event)
                     return view.passes(app.ui, event, is_of_all and session.address or "")

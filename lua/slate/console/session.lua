@@ -94,14 +94,10 @@ end
 
 -- recordings --------------------------------------------------------------------------------------
 
-local function about_line(session, wall_s)
-    local now = session.model.now
-    return { time_s = wall_s, server = session.address, slated = now and now.slated,
-        settings = now and now.settings, changes = now and now.changes }
-end
-
 function Session:write_line(texts, wall_s)
-    local is_written, why = self.record:write(texts, about_line(self, wall_s))
+    local now = self.model.now or {}
+    local is_written, why = self.record:write(texts, { time_s = wall_s, server = self.address, slated = now.slated,
+        settings = now.settings, changes = now.changes })
     if not is_written then
         self.model:note("alarm", wall_s, why)
         self:record_end()

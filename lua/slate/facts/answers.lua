@@ -25,31 +25,32 @@ local function of_text(parse)
     end
 end
 
---- `stats settings`: values by their names.
-M.settings = of_text(function(lines)
-    return require("slate.facts.stats").settings(lines)
-end)
+-- The same by a function of a module, which is loaded when it is needed.
+local function by(name, module)
+    return of_text(function(lines) return require(module)[name](lines) end)
+end
 
+--- `stats settings`: values by their names.
+M.settings = by("settings", "slate.facts.stats")
 --- `stats moves`: totals and moves, as of slate.facts.moves.
-M.moves = of_text(function(lines)
-    return require("slate.facts.moves").parse(lines)
-end)
+M.moves = by("parse", "slate.facts.moves")
+--- `stats memory`: bytes by their names.
+M.memory = by("figures", "slate.facts.stats")
+--- `stats curve`: as from slate.facts.sampled.parse_curve.
+M.curve = by("parse_curve", "slate.facts.sampled")
+--- `stats geometry`: the change and the classes, as from slate.facts.geometry.parse.
+M.geometry = by("parse", "slate.facts.geometry")
+--- `stats hotkeys`: as from slate.facts.hotkeys.parse.
+M.hotkeys = by("parse", "slate.facts.hotkeys")
+--- `stats sizehist`, and `stats sizes` of memcached: histograms of slate.facts.sizehist; nil if sizes are not tracked.
+M.sizehist = by("of_sizehist", "slate.facts.sizehist")
+M.stock_sizes = by("of_sizes", "slate.facts.sizehist")
 
 --- `stats automove`: { mode, is_weighed, classes = { [id] = { gain, gain_doubt, loss, loss_doubt } } }, in hits per
 -- 1,000 requests: the gain of one page more, and the loss of one page less.
 M.automove = of_text(function(lines)
     local totals, rows = require("slate.facts.stats").numbered(lines, "id", { mode = true }, {})
     return { mode = totals.mode, is_weighed = totals.weighed == 1, classes = gather.map(rows, "id") }
-end)
-
---- `stats memory`: bytes by their names.
-M.memory = of_text(function(lines)
-    return require("slate.facts.stats").figures(lines)
-end)
-
---- `stats curve`: as from slate.facts.sampled.parse_curve.
-M.curve = of_text(function(lines)
-    return require("slate.facts.sampled").parse_curve(lines)
 end)
 
 --- `stats whatif`: { totals, policies, classes }, as from slate.facts.sampled.parse_whatif.
@@ -86,24 +87,6 @@ M.evictions = of_text(function(lines)
         end
     end)
     return classes
-end)
-
---- `stats geometry`: the change and the classes, as from slate.facts.geometry.parse.
-M.geometry = of_text(function(lines)
-    return require("slate.facts.geometry").parse(lines)
-end)
-
---- `stats hotkeys`: as from slate.facts.hotkeys.parse.
-M.hotkeys = of_text(function(lines)
-    return require("slate.facts.hotkeys").parse(lines)
-end)
-
---- `stats sizehist`, and `stats sizes` of memcached: histograms of slate.facts.sizehist; nil if sizes are not tracked.
-M.sizehist = of_text(function(lines)
-    return require("slate.facts.sizehist").of_sizehist(lines)
-end)
-M.stock_sizes = of_text(function(lines)
-    return require("slate.facts.sizehist").of_sizes(lines)
 end)
 
 return M

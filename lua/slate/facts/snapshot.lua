@@ -200,13 +200,6 @@ local function check_fields(value)
     return true
 end
 
--- Makes texts printable, as those of a server's reply: a recording may hold anything.
-local function make_printable(figures)
-    for name, value in pairs(figures) do
-        figures[name] = type(value) == "string" and request.printable(value) or value
-    end
-end
-
 --- Reads one line of JSON. Returns the snapshot, or nil and a message.
 function M.decode(line)
     local value, problem = require("slate.base.json").decode(line)
@@ -231,7 +224,9 @@ function M.decode(line)
         return nil, message
     end
     for _, texts in ipairs({ value, value.general, value.settings or {}, table.unpack(value.changes or {}) }) do
-        make_printable(texts)
+        for name, text in pairs(texts) do -- a recording may hold anything
+            texts[name] = type(text) == "string" and request.printable(text) or text
+        end
     end
     return value
 end

@@ -125,12 +125,6 @@ end
 -- Chunk sizes by dynamic programming over a histogram of the items: the waste of today's sizes, of the best factor and
 -- of the best sizes, and the commands for these.
 
--- The sizes, and whether the list is complete. Ends the command if the sizes are unknown.
-local function current_sizes(client, now)
-    local classes, complete = must(chunks.classes(client, now))
-    return gather.values(classes, "chunk_bytes"), complete
-end
-
 -- The options that make these sizes; else "the server's own": it fitted them, or got them one by one as an option.
 local function options_of(settings, sizes)
     local factor, room = settings.growth_factor or 0, settings.chunk_size
@@ -243,7 +237,8 @@ function M.sizes(context, client, options)
     if not (chunk_max and room and math.max(chunk_max, room) <= chunks.PAGE_BYTES) then -- absent, or larger than a page
         return nil, "this server does not report slab_chunk_max and chunk_size", "unsupported"
     end
-    local sizes, complete = must(current_sizes(client, now))
+    local classes, complete = must(chunks.classes(client, now))
+    local sizes = gather.values(classes, "chunk_bytes")
     local histogram = must(require("slate.facts.sizehist").read(client, options["from"], now))
     if histogram.items == 0 then
         return nil, "this server holds no item: chunk sizes cannot be judged", "no"

@@ -97,13 +97,6 @@ local function count_cost(self, one, step)
     end
 end
 
--- Leaves out of the cost that requests that had waited bring more hits, since a time.
-local function leave_out_gains(self, one, since_s)
-    self.course:each_since(since_s, function(step)
-        one.cost_hits = one.cost_hits and one.cost_hits - math.min(0, step.charges and step.charges[one] or 0)
-    end)
-end
-
 -- Charges a step to the open incidents: first the requests that missed, then those that did not come.
 local function count_costs(self, step)
     for _, is_second in ipairs({ false, true }) do
@@ -267,7 +260,9 @@ local function follow(self, one, step)
     one.is_open = not (back_s or is_late or not was_low and is_harmless(self, one, seen))
     one.is_low = was_low and one.is_open
     if back_s then
-        leave_out_gains(self, one, back_s)
+        self.course:each_since(back_s, function(since) -- requests that had waited bring more hits: no gain
+            one.cost_hits = one.cost_hits and one.cost_hits - math.min(0, since.charges and since.charges[one] or 0)
+        end)
     end
     if was_low and not one.is_open then
         add_news(self, words.ending(one))

@@ -385,12 +385,6 @@ local function mark(one, plan)
     end
 end
 
--- The sum of the predictions of all advised moves; nil if one has none, or none is advised.
-local function sum_of(plan)
-    local list = gather.values(plan.advised, "made")
-    return #list > 0 and #list == #plan.advised and verdict.sum(list) or nil
-end
-
 -- Whether the moves bring hits that count: nobody knows how many, or a point; or half of that, if it was a point in the
 -- last ten seconds. The plan has large_at_s: when it was.
 local function is_large(plan, time_s)
@@ -422,7 +416,9 @@ local function make(one, curves, earlier)
         plan.advised[#plan.advised + 1] = move.is_advised and move or nil
         table.move(move.further, 1, #move.further, #plan.advised + 1, plan.advised)
     end
-    plan.state, plan.shares, plan.never_evicts, plan.sum = self, self.shares, self.never_evicts, sum_of(plan)
+    local made = gather.values(plan.advised, "made")
+    plan.state, plan.shares, plan.never_evicts, plan.sum = self, self.shares, self.never_evicts,
+        #made > 0 and #made == #plan.advised and verdict.sum(made) or nil
     plan.is_large = is_large(plan, self.time_s)
     mark(one, plan)
     return plan

@@ -4,10 +4,6 @@ local policy = require "slate.policy.file"
 
 local M = {}
 
-local function title_of(one, words)
-    return table.concat({ one.name, table.unpack(words) }, " ")
-end
-
 -- Opens a policy and tries its settings: the policy, or nil, message, code.
 local function open(each)
     local one, message, code = policy.open(each.name)
@@ -34,7 +30,8 @@ local function plays_of(chosen, default_mode)
         end
         local folder, file = one.path:match("^(.*)/([^/]+)%.lua$")
         plays[#plays + 1] = {
-            name = title_of(one, each.words), words = { "-o", "policy_dir=" .. (folder or ".") },
+            name = table.concat({ one.name, table.unpack(each.words) }, " "),
+            words = { "-o", "policy_dir=" .. (folder or ".") },
             automove = "lua:" .. table.concat({ file or one.path:gsub("%.lua$", ""), table.unpack(each.words) }, " "),
         }
     end

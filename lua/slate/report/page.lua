@@ -29,11 +29,6 @@ local function span_of(from_s, to_s)
     return utc(from_s, "!%Y-%m-%d %H:%M:%S"), utc(to_s, same_day and "!%H:%M:%S" or "!%Y-%m-%d %H:%M:%S") .. " UTC"
 end
 
--- Sets commands within a remedy apart: from "slatectl" to the end of the command.
-local function with_commands(text)
-    return (escape(text):gsub("%f[%w]slatectl [%w%-=,./: _<>%[%]]*[%w%]/]", "<code>%0</code>"))
-end
-
 -- Every nth snapshot of a long list, and the last: counters go on, so the events between are not lost.
 local function thinned(list)
     local step, few = math.ceil(#list / MOST_SAMPLES), {}
@@ -99,7 +94,8 @@ local function add_findings(parts, story)
             add(parts, "<br>%s", escape(about))
         end
         if one.todo then
-            add(parts, '<br><span class="faint">%s</span>', with_commands(one.todo))
+            add(parts, '<br><span class="faint">%s</span>', (escape(one.todo):gsub(
+                "%f[%w]slatectl [%w%-=,./: _<>%[%]]*[%w%]/]", "<code>%0</code>"))) -- sets commands apart
         end
         parts[#parts + 1] = "</li>\n"
     end

@@ -18,11 +18,6 @@ local M = {}
 local SAME_CHANGE_S <const> = 5 -- a change on record and a change in snapshots are the same within this time
 local ENDS <const> = 5 -- the report compares the first and the last fifth of the span
 
--- The snapshots between two times.
-local function part_between(list, from_s, to_s)
-    return gather.values(list, function(one) return one.time_s >= from_s and one.time_s <= to_s and one or nil end)
-end
-
 -- The growth of a counter from snapshot to snapshot, without restarts and resets; nil if no server reported it.
 local function growth(list, name, from, to)
     local sum
@@ -264,7 +259,10 @@ end
 -- findings (in place of slate.judge.doctor.findings). Returns { server, kind, span = snapshots, from_s, to_s, figures,
 -- findings, verdict, changes, classes, settings, automove }; or nil and a message.
 function M.of(list, options)
-    local span = part_between(list, options.from_s or list[1].time_s, options.to_s or list[#list].time_s)
+    local from_s, to_s = options.from_s or list[1].time_s, options.to_s or list[#list].time_s
+    local span = gather.values(list, function(one)
+        return one.time_s >= from_s and one.time_s <= to_s and one or nil
+    end)
     local last = span[#span]
     if not last then
         return nil, ("%s has no snapshot between these times: the recording goes from %s to %s UTC"):format(

@@ -18,7 +18,6 @@ local units = require "slate.base.units"
 local M = {}
 
 M.DEFAULT_TIMEOUT_S = 5
-M.MAX_KEY_BYTES = requests.MAX_KEY_BYTES
 M.MAX_VALUE_BYTES = 1 << 30 -- memcached's own limit for -I
 M.MAX_STATS_LINES = 1 << 20
 

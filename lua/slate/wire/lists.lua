@@ -9,10 +9,6 @@ local M = {}
 
 local MOST_FILE_BYTES <const> = 1 << 20
 
-local function with_port(host, port)
-    return units.parse_server((host:find(":", 1, true) and "[%s]:%d" or "%s:%d"):format(host, port))
-end
-
 -- A server for each address of the name, in the order of their texts.
 local function servers_of_name(one, ways)
     local addresses, problem = ways.addresses(one.host)
@@ -23,7 +19,8 @@ local function servers_of_name(one, ways)
     local servers = {}
     for i, address in ipairs(addresses) do
         if address ~= addresses[i - 1] then
-            servers[#servers + 1] = with_port(address, one.port)
+            servers[#servers + 1] = units.parse_server((address:find(":", 1, true) and "[%s]:%d" or "%s:%d"):format(
+                address, one.port))
         end
     end
     return servers

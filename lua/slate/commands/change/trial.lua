@@ -23,11 +23,6 @@ function M.declare(command)
     command:flag("--keep", "Keep the settings when the time is over and no guard was crossed.")
 end
 
--- The guards of the options; without any, the default ones.
-local function guards_of(parsed)
-    return #parsed.guard > 0 and parsed.guard or bounds.default_guards()
-end
-
 local function report(context, base, last, words)
     local function row(name, field, show)
         return { name, show(base[field]), show(last and last[field]) }
@@ -53,7 +48,7 @@ local function try(context, client, parsed, one, done)
     if not ok then
         return nil, message, code
     end
-    return guarded.watch(context, client, one, { guards = guards_of(parsed),
+    return guarded.watch(context, client, one, { guards = #parsed.guard > 0 and parsed.guard or bounds.default_guards(),
         for_s = parsed.for_s or DEFAULT_FOR_S, interval_s = parsed.interval or 1 })
 end
 

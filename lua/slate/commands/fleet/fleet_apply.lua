@@ -33,11 +33,6 @@ local STATES <const> = { changed = "changed", unchanged = "had it already", ["pu
 local INKS <const> = { changed = "good", ["put back"] = "warn", ["left to others"] = "warn",
     ["not put back"] = "bad", failed = "bad" }
 
-local function print_row(context, row, at, count)
-    context:print_note(("%d of %d, %s: %s%s"):format(at, count, row.server, STATES[row.state] or row.state,
-        row.why and ": " .. row.why or ""))
-end
-
 local function dry_run(context, contexts, found)
     local rows = gather.values(contexts, function(one, i)
         return { server = one.server.name, state = "would change",
@@ -110,7 +105,8 @@ function M.run(context, parsed)
         interval_s = parsed.interval or 1,
     }, function(row)
         rows_so_far[#rows_so_far + 1] = row
-        print_row(context, row, #rows_so_far, #contexts)
+        context:print_note(("%d of %d, %s: %s%s"):format(#rows_so_far, #contexts, row.server,
+            STATES[row.state] or row.state, row.why and ": " .. row.why or ""))
     end)
     local stayed = ended and parsed.all_or_nothing and rolling.put_back(contexts, rows) or 0
     local words = outcome(rows, fleet, ended)

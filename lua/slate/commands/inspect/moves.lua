@@ -9,10 +9,6 @@ function M.declare(command)
     command:flag("--wide", "Show full times, how many items each move rescued and lost, and how long it took.")
 end
 
-local function last_of(moves, count)
-    return table.move(moves, math.max(1, #moves - (count or #moves) + 1), #moves, 1, {})
-end
-
 -- The name of a class, or of the pool.
 local function place(id)
     return id == 0 and "pool" or tostring(id)
@@ -61,7 +57,7 @@ function M.run(context, parsed)
     local client = must(context:connect())
     local totals, moves = must(require("slate.facts.moves").read(client))
     client:close()
-    moves = last_of(moves, parsed.last)
+    moves = table.move(moves, math.max(1, #moves - (parsed.last or #moves) + 1), #moves, 1, {})
     if context.json then
         context:out_json("slate/moves/1", { server = context.server.name, time_s = require("slate.base.clock").time_s(),
             totals = totals, moves = require("slate.base.json").array(moves) })

@@ -87,10 +87,6 @@ local function by_class(pages)
     return classes
 end
 
-local function mean(class)
-    return gather.sum(class, "used_ratio") / #class
-end
-
 local function band_of(page)
     for b, band in ipairs(BANDS) do
         if page.used_ratio <= band.most then
@@ -106,7 +102,7 @@ local function out_table(context, classes, is_exact)
         columns[3 + b] = { title = band.title }
     end
     for r, class in ipairs(classes) do
-        rows[r] = { class.id, #class, units.percent(mean(class)) }
+        rows[r] = { class.id, #class, units.percent(gather.sum(class, "used_ratio") / #class) }
         for b = 1, is_exact and #BANDS or 0 do
             rows[r][3 + b] = 0
         end

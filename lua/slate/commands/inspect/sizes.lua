@@ -16,10 +16,6 @@ function M.declare(command)
     command:flag("--buckets", "Show every size, not only the classes.")
 end
 
-local function bar(share, widest)
-    return ("#"):rep(math.ceil(share / widest * BAR_COLUMNS))
-end
-
 -- Prints the rows of a table: label, items, share and a bar, the longest for the largest share.
 local function out_bars(context, columns, rows, items)
     local widest = 0
@@ -30,7 +26,7 @@ local function out_bars(context, columns, rows, items)
         local share = row.items / items
         row[#row + 1] = units.count(row.items)
         row[#row + 1] = units.percent(share, 1)
-        row[#row + 1] = bar(share, widest)
+        row[#row + 1] = ("#"):rep(math.ceil(share / widest * BAR_COLUMNS))
     end
     context:out_table(columns .. "|ITEMS|SHARE|<", rows)
 end

@@ -95,15 +95,11 @@ local function over_recording(context, path)
     return exit_code(episodes)
 end
 
-local function has_few_hits(one)
-    return find.by(doctor.findings(attention.known_of(one)), "name", "hits") ~= nil
-end
-
 -- If few reads hit, which may be chance within a second, observes on: until enough reads hit, or for as long as the
 -- averages of slatetop take.
 local function observe_on(context, client, one)
     local until_s = clock.steady_s() + limits.lately_s - POLL_S
-    while clock.steady_s() < until_s and has_few_hits(one) do
+    while clock.steady_s() < until_s and find.by(doctor.findings(attention.known_of(one)), "name", "hits") do
         clock.sleep(POLL_S)
         one:observe(must(context:snapshot(client)))
     end

@@ -13,10 +13,6 @@ function M.declare(command)
     command:option("--top", "Only the N classes that waste most bytes."):argname("N"):convert(units.whole(1))
 end
 
-local function wasted(row)
-    return (row.slack_bytes or 0) + row.tail_bytes
-end
-
 local function share(part, whole)
     return part and whole and whole > 0 and (" (%s)"):format(units.percent(part / whole, 1)) or ""
 end
@@ -62,7 +58,7 @@ function M.run(context, parsed)
     if #rows == 0 and unreported > 0 then
         return nil, "this server does not report the pages and chunks of its classes", "unsupported"
     end
-    order.largest_first(rows, wasted, "id")
+    order.largest_first(rows, function(row) return (row.slack_bytes or 0) + row.tail_bytes end, "id")
     local shown = order.first(rows, parsed.top)
     if context.json then
         context:out_json("slate/waste/1", { server = now.server, time_s = now.time_s, total = total,

@@ -74,13 +74,6 @@ local function bytes_of(curve, size)
     return size[1] == 1 and math.max(curve.bytes, curve.used_bytes) or math.floor(size[1] * curve.bytes)
 end
 
--- Takes the hit ratios of more memory back where the advice of slate.judge.relief would not tell them.
-local function leave_out_more(curve)
-    for i, size in ipairs(curve.without_gain and curve.sizes or {}) do
-        curve.sizes[i] = size[1] > 1 and { size[1], json.null, json.null, json.null } or size
-    end
-end
-
 -- The hit ratios of the running policy; today's is counted, and has no band.
 local function size_rows(curve)
     local rows, now = {}, nil
@@ -177,7 +170,9 @@ function M.run(context, parsed)
         local least_bytes = relief.least_bytes(classes)
         curve.out_of_reach = curve.points[1] and relief.below_least(classes, curve.points[1][1])
         sampled.leave_out_below(curve, least_bytes)
-        leave_out_more(curve)
+        for i, size in ipairs(curve.without_gain and curve.sizes or {}) do -- hit ratios that advice would not tell
+            curve.sizes[i] = size[1] > 1 and { size[1], json.null, json.null, json.null } or size
+        end
     end
     client:close()
     if context.json then

@@ -99,14 +99,6 @@ local function check(parsed)
     return true
 end
 
-local function show_size(row)
-    return row.objects and ("%d"):format(row.objects) or units.bytes_in_words(row.memory_bytes)
-end
-
-local function difference(ratio)
-    return ratio and ("%+.1f%%"):format(ratio * 100) or nil
-end
-
 local function out_table(context, rows, baselines)
     local columns = (rows[1].objects and "OBJECTS" or "MEMORY|HELD") .. "|POLICY<|HIT RATIO|MISS RATIO"
     for _, name in ipairs(baselines) do
@@ -114,14 +106,15 @@ local function out_table(context, rows, baselines)
     end
     local cells = {}
     for i, row in ipairs(rows) do
-        cells[i] = { show_size(row), row.policy .. (row.best and " *" or ""), ("%.4f"):format(row.hit_ratio),
+        cells[i] = { row.objects and ("%d"):format(row.objects) or units.bytes_in_words(row.memory_bytes),
+            row.policy .. (row.best and " *" or ""), ("%.4f"):format(row.hit_ratio),
             ("%.4f"):format(row.miss_ratio) }
         if not row.objects then
             table.insert(cells[i], 2, units.bytes_in_words(row.held_bytes))
         end
         local at = #cells[i]
         for b, name in ipairs(baselines) do
-            cells[i][at + b] = difference(row.against[name])
+            cells[i][at + b] = row.against[name] and ("%+.1f%%"):format(row.against[name] * 100) or nil
         end
         at = at + #baselines
         cells[i][at + 1], cells[i][at + 2], cells[i][at + 3] = units.count(row.items), units.count(row.evictions),

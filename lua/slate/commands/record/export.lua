@@ -45,10 +45,6 @@ local function query_slated(client, parsed, options)
     end
 end
 
-local function new_observers()
-    return { own = { by_name = {}, count = 0 }, of_scrapers = { by_name = {}, count = 0 } }
-end
-
 local function forget_oldest(observed)
     local oldest, oldest_s = nil, math.huge
     for name, observer in pairs(observed.by_name) do
@@ -205,7 +201,7 @@ local function serve(context, parsed)
     end
     local host = at.host:find(":", 1, true) and "[" .. at.host .. "]" or at.host
     context:print_note(("serving http://%s:%d%s"):format(host, port, METRICS))
-    local observers = new_observers()
+    local observers = { own = { by_name = {}, count = 0 }, of_scrapers = { by_name = {}, count = 0 } }
     httpd.run(socket, function(request) return answer(context, parsed, observers, request) end,
         function(message) context:print_note(message) end)
     return 0

@@ -92,11 +92,6 @@ local function await_round(start_s, n, interval_s)
     end
 end
 
-local function is_done(parsed, n, start_s, interval_s)
-    return parsed.count and n >= parsed.count
-        or parsed["for"] and clock.steady_s() + interval_s > start_s + parsed["for"] + 1e-6
-end
-
 -- Runs until the count, the duration or an error ends it. true, or nil, message, code.
 local function run_rounds(context, parsed, sampler, writer, tally)
     local interval_s = math.max(parsed.interval or 1, LEAST_INTERVAL_S)
@@ -116,7 +111,8 @@ local function run_rounds(context, parsed, sampler, writer, tally)
             note_missed(context, tally, message)
         end
         n = n + 1
-        if is_done(parsed, n, start_s, interval_s) then
+        if parsed.count and n >= parsed.count
+            or parsed["for"] and clock.steady_s() + interval_s > start_s + parsed["for"] + 1e-6 then
             return true
         end
         await_round(start_s, n, interval_s)

@@ -36,13 +36,10 @@ local function summary(writer, tally)
         #left > 0 and "; " .. table.concat(left, ", ") or "")
 end
 
--- The walk needs a connection of its own: the rest of a dump that ends early would come before the next reply.
-local function walk(context, parsed)
-    return save_items.walk(must(context:connect()), parsed.prefix, context.who.slated ~= nil)
-end
-
 local function write_all(context, parsed, client, out, tally)
-    local spool <close>, count, missing = must(walk(context, parsed))
+    -- The walk needs a connection of its own: the rest of a dump that ends early would come before the next reply.
+    local spool <close>, count, missing = must(save_items.walk(must(context:connect()), parsed.prefix,
+        context.who.slated ~= nil))
     tally.missing = missing
     local about = { server = context.server.name, time_s = math.floor(clock.time_s()) }
     local writer = must(items_file.writer(out, about))

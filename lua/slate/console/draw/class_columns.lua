@@ -53,15 +53,6 @@ local function median_age_s(model)
     return median.age_s
 end
 
-local function free_chunks(_, class)
-    return server.free_chunks(class)
-end
-
-local function slack_ratio(model, class)
-    local row = model:row(class.id)
-    return row and row.slack_ratio
-end
-
 local hits, sets, evictions, unread = rate_of("hits"), rate_of("sets"), rate_of("evictions"), rate_of("unread")
 
 --- The columns in their first order.
@@ -77,8 +68,8 @@ M.LIST = {
         meaning = "change of PAGES within the last minute" },
     { name = "used", head = "USED", width = 5, rank = 8, form = "count", value = figure_of("used_chunks"),
         meaning = "chunks in use" },
-    { name = "free", head = "FREE", width = 5, rank = 7, form = "count", value = free_chunks,
-        meaning = "free chunks" },
+    { name = "free", head = "FREE", width = 5, rank = 7, form = "count",
+        value = function(_, class) return server.free_chunks(class) end, meaning = "free chunks" },
     { name = "items", head = "ITEMS", width = 5, rank = 10, form = "count", has_total = true,
         value = figure_of("number"), meaning = "items in the class; a large item may take chunks of several" },
     { name = "age", head = "AGE", width = 6, rank = 3, form = "age", value = age_s,
@@ -96,7 +87,8 @@ M.LIST = {
         meaning = "share of the evicted items that were never read" },
     { name = "agex", head = "AGE/MED", width = 7, rank = 11, form = "count", value = ratio_of(age_s, median_age_s),
         meaning = "AGE over the median AGE of all classes" },
-    { name = "waste", head = "WST%", width = 5, rank = 14, form = "share", value = slack_ratio,
+    { name = "waste", head = "WST%", width = 5, rank = 14, form = "share",
+        value = function(model, class) return (model:row(class.id) or {}).slack_ratio end,
         meaning = "share of the used chunks' bytes that items do not fill" },
     { name = "oom", head = "OOM/s", width = 5, rank = 15, form = "count", has_total = true,
         value = rate_of("out_of_memory"), meaning = "sets refused for want of memory a second" },

@@ -25,10 +25,6 @@ local function odd_text(row)
     return ("%s%.0f %s"):format(row.is_odd and "!" or "", math.min(row.far, FAR_MOST), ODD_WORDS[row.odd] or "age")
 end
 
-local function text_by(form, field)
-    return function(row) return form(row[field]) end
-end
-
 --- The columns: head, name in the man page, width (0: the space left), rank (columns leave a narrow table from the
 --- highest rank down), field of the row, text(row), meaning; is_up: sorted with the smallest value first.
 M.COLUMNS = {
@@ -56,7 +52,7 @@ for i, column in ipairs(M.COLUMNS) do
         table.unpack(column, 1, 7)
     local form = column.text
     if form ~= odd_text and i > 2 and i < #M.COLUMNS then
-        column.text = text_by(form, column.field)
+        column.text = function(row) return form(row[column.field]) end
     end
 end
 local HOST <const>, STATE <const> = M.COLUMNS[1], M.COLUMNS[#M.COLUMNS]

@@ -92,16 +92,13 @@ local function fill_cell(percent)
     return glyph, percent < 10 and cells.GOOD or cells.GRAPH
 end
 
-local function age_cell(step)
-    return page_summary.AGES[math.max((step + 0.5) // 1, 1)].letter, cells.GRAPH
-end
-
 -- A dealer of a class's pages, and the function that makes a cell of the mean of their steps.
 local function ways_of(summary, mode)
     if mode == "fill" then
         return dealer(summary.by_fill, FILL_MOST), fill_cell
     end
-    return dealer(mode == "age" and summary.by_age or summary.by_use, #page_summary.AGES), age_cell
+    return dealer(mode == "age" and summary.by_age or summary.by_use, #page_summary.AGES),
+        function(step) return page_summary.AGES[math.max((step + 0.5) // 1, 1)].letter, cells.GRAPH end
 end
 
 -- Calls draw(glyph, style) for each cell of a class: from the fullest, or oldest, pages to the emptiest; pages marked

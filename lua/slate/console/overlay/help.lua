@@ -31,15 +31,11 @@ function M.open(ui)
     ui.help.is_open = true
 end
 
-local function holds(row, searched)
-    return (keys.names(row) .. "\n" .. row.help):lower():find(searched:lower(), 1, true) ~= nil
-end
-
 -- Adds the heading and the rows of a scope that hold the searched text; none: no heading.
 local function gather(lines, scope, heading, searched)
     local is_first = true
     for _, row in ipairs(keys.rows) do
-        if row.scopes[scope] and holds(row, searched) then
+        if row.scopes[scope] and (keys.names(row) .. "\n" .. row.help):lower():find(searched:lower(), 1, true) then
             lines[#lines + 1] = is_first and heading or nil
             lines[#lines + 1], is_first = row, false
         end

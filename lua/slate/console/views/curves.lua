@@ -306,15 +306,11 @@ function M.draw(frame, ui, grid, area)
     end
 end
 
-local function move_cursor(frame, at, rows)
-    local worths = question.worth(frame.model)
-    local place = math.max(0, math.min(place_of(worths, at.cursor) + rows, #worths))
-    at.cursor = place > 0 and worths[place].id or 0
-end
-
 function M.command(frame, ui, command)
     local at = ui.curves
-    move_cursor(frame, at, keys.move_rows(command, SCREEN_ROWS))
+    local worths = question.worth(frame.model)
+    local place = math.max(0, math.min(place_of(worths, at.cursor) + keys.move_rows(command, SCREEN_ROWS), #worths))
+    at.cursor = place > 0 and worths[place].id or 0
     if command == "open_class" then
         if at.cursor == 0 then
             return { kind = "say", text = "Down chooses a class; Enter then shows it" }

@@ -107,26 +107,17 @@ local function draw_event(event, name, width, grid, y, area)
     grid:text_fit(y, x, area.x + area.width - x, style, event.text)
 end
 
--- Why a list of events is empty.
-local function none_words(frame)
-    return frame.is_past and #frame.live.events > 0 and "nothing had happened until this moment: } goes on"
-        or frame.is_replay and "nothing happens in this recording" or "nothing has happened since slatetop started"
-end
-
 --- Draws events of the server, newest first, from the top-th on: a part of several views. frame: only its model.
 function M.draw_list(frame, grid, area, top)
     local events = frame.model.events
     if #events == 0 then
-        grid:text_fit(area.y, area.x, area.width, cells.DIM, none_words(frame))
+        grid:text_fit(area.y, area.x, area.width, cells.DIM,
+            frame.is_past and #frame.live.events > 0 and "nothing had happened until this moment: } goes on"
+            or frame.is_replay and "nothing happens in this recording" or "nothing has happened since slatetop started")
     end
     for i = 0, math.min(area.height, #events - top + 1) - 1 do
         draw_event(events[#events - (top - 1) - i], nil, nil, grid, area.y + i, area)
     end
-end
-
--- The text of a line of the stream, without its type if the stream has only one: the end says more.
-local function shown_text(watch, text)
-    return watch.stream ~= "connevents" and text:match("^type=%S* (.*)") or text
 end
 
 -- Draws the stream: of how many lines, how many of them the server dropped, and the newest ones.
@@ -144,7 +135,8 @@ local function draw_watch(watch, grid, area)
         local line = watch.lines[#watch.lines - i]
         grid:text(inside.y + i, inside.x, cells.DIM, line.at_s and figure.clock(line.at_s) or "-")
         grid:text_fit(inside.y + i, inside.x + KIND_X, inside.width - KIND_X, cells.PLAIN,
-            shown_text(watch, line.text))
+            -- Without its type if the stream has only one: the end says more.
+            watch.stream ~= "connevents" and line.text:match("^type=%S* (.*)") or line.text)
     end
 end
 

@@ -172,12 +172,6 @@ local function draw_rate(model, grid, area, name, has_means)
     draw_spark(model, grid, cells.area(y, spark_x, 1, x + area.width - spark_x), name, has_means)
 end
 
--- Before the second refresh no rate is known, for a fifth of a second: a column of dashes would look like a fault.
-local function draw_unmeasured(grid, y, x, name, is_first)
-    grid:text(y, x, cells.DIM, metrics[name].label)
-    grid:text_right(y, x + 24, cells.DIM, is_first and "measuring" or "")
-end
-
 -- The rates of so many lines; and those of a tall screen, but for the FEW, that were 0 in all samples, in words.
 local function rates_of(model, lines)
     if lines <= MIDDLE_LINES then
@@ -223,7 +217,9 @@ local function draw_rates(model, grid, area, names, zeros)
     for i = 1, math.min(area.height - 1, #names) do
         local line = cells.area(y + i, x, 1, area.width)
         if not model.before and model.link == "up" and not model:metric(names[i]) then
-            draw_unmeasured(grid, line.y, x, names[i], i == 1)
+            -- For a fifth of a second no rate is known: a column of dashes would look like a fault.
+            grid:text(line.y, x, cells.DIM, metrics[names[i]].label)
+            grid:text_right(line.y, x + 24, cells.DIM, i == 1 and "measuring" or "")
         else
             draw_rate(model, grid, line, names[i], has_means)
         end

@@ -107,13 +107,6 @@ local function draw_choices(frame, at, grid, area, plan, waste_ratio)
     grid:text_right(area.y, area.width, cells.HEADER, narrow.more(at.top, rows.height, #plan))
 end
 
--- Draws today's waste. Other sizes cannot be judged: only the mean of each class is known.
-local function draw_waste(grid, y, width, model)
-    grid:text_fit(y, 0, width, cells.PLAIN, ("waste in chunks and pages: %s %%"):format(
-        figure.percent(question.waste(model).waste_ratio)))
-    grid:text_fit(y + 1, 0, width, cells.WARN, "other sizes: their waste needs slated, or -o track_sizes")
-end
-
 local function geometry_words(frame)
     local state = frame.model.answers:parsed("geometry")
     if not state then
@@ -192,7 +185,10 @@ function M.draw(frame, ui, grid, area)
     draw_graph(grid, cells.area(area.y + 1, 0, graph, area.width), histogram, plan)
     local y = area.y + 1 + graph + LIMIT_ROWS
     if rows > 0 and is_estimated then
-        draw_waste(grid, y, area.width, frame.model)
+        -- Other sizes cannot be judged: only the mean of each class is known.
+        grid:text_fit(y, 0, area.width, cells.PLAIN, ("waste in chunks and pages: %s %%"):format(
+            figure.percent(question.waste(frame.model).waste_ratio)))
+        grid:text_fit(y + 1, 0, area.width, cells.WARN, "other sizes: their waste needs slated, or -o track_sizes")
     elseif rows > 0 then
         local taken = now.slated and histogram.taken_bytes
         draw_choices(frame, ui.sizes, grid, cells.area(y, 0, rows, area.width), plan,
