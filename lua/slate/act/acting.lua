@@ -53,8 +53,6 @@ function Acting:context()
     }
 end
 
--- what came of it -----------------------------------------------------------------------------
-
 -- Another change, or the end of the minute, ends the verdict: its words of now are final.
 function Acting:end_outcome()
     local one = self.outcome
@@ -84,8 +82,6 @@ function Acting:follow_outcome()
         self:end_outcome()
     end
 end
-
--- a plan --------------------------------------------------------------------------------------
 
 -- Adds a change to the list of changes to take back, or to do again.
 local function remember(list, entries, title, group)
@@ -269,8 +265,6 @@ function Acting:begin(kind, changes, who, is_up, terms, curves)
     return true
 end
 
--- taking back ---------------------------------------------------------------------------------
-
 -- The last change on record that was not taken back, the text of the record, and that change with its title if it was
 -- made from here.
 function Acting:last_change()
@@ -339,8 +333,6 @@ function Acting:propose_redo()
     return self:propose(top, top.title)
 end
 
--- trials --------------------------------------------------------------------------------------
-
 -- Why a trial has to end, in a sentence; nil while it goes on.
 function Acting:why_over(trial)
     local now_s, for_s = clock.steady_s(), trial.minutes * 60
@@ -380,8 +372,6 @@ function Acting:accept_trial()
     self:note("you", "trial kept: " .. trial.title)
     return true
 end
-
--- the world -----------------------------------------------------------------------------------
 
 -- The server does not answer. Nothing more is sent, also not when it answers again: a step without a command yet ends
 -- now; one whose command is on its way waits for the answer, and is verified.

@@ -3,6 +3,7 @@
 --
 -- slatetop's review has changes { from, to, pages } (class ids; to 0: the pool) and { name, value, and of an undo of
 -- chunk sizes auto, as in its step }, with values as on the screen. A step is of slate.act.steps.
+local find = require "slate.base.find"
 local gather = require "slate.base.gather"
 local geometry = require "slate.facts.geometry"
 local move = require "slate.act.move"
@@ -71,14 +72,8 @@ function M.why_not(one, who, replies, change)
         return why_not_moved(one, who, change), "usage"
     end
     local id = change.name == "class_policy" and tonumber(change.value:match(" (%d+)$") or 0)
-    if id then
-        local is_there = false
-        for _, class in ipairs(one.now.classes) do
-            is_there = is_there or class.id == id
-        end
-        if not is_there then
-            return ("this server has no class %d"):format(id), "no"
-        end
+    if id and not find.by(one.now.classes, "id", id) then
+        return ("this server has no class %d"):format(id), "no"
     end
     return settings_shown.check_shown(who, replies, change.name, change.value)
 end
@@ -112,8 +107,6 @@ function M.lines(who, replies, change)
     end
     return lines
 end
-
--- in words ------------------------------------------------------------------------------------
 
 local function label(step)
     local row = settings.row(step.kind == "geometry" and "geometry" or step.name)

@@ -156,8 +156,6 @@ function M.carry_out(context, client, step, undoes, progress)
     return move_pages(context, client, prepared, undoes, progress)
 end
 
--- taking back ---------------------------------------------------------------------------------
-
 local OPPOSITE <const> = { ["slabs geometry pause"] = "slabs geometry resume",
     ["slabs geometry resume"] = "slabs geometry pause" }
 

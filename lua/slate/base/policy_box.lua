@@ -32,8 +32,6 @@ function M.printable(text)
     return (gsub(sub(text, 1, M.LIMITS.reason_bytes), "[^\32-\126]", "?"))
 end
 
--- The sandbox -----------------------------------------------------------------------------------
-
 local BASE <const> = { "assert", "error", "getmetatable", "ipairs", "next", "pairs", "pcall", "rawequal", "rawget",
     "rawlen", "rawset", "select", "tonumber", "tostring", "type", "_VERSION" }
 local LIBRARIES <const> = {

@@ -22,8 +22,6 @@ local PAGE_BYTES <const> = 1 << 20
 -- A snapshot that is early by this time still ends a window: clocks and servers are never exact.
 local EARLY_S <const> = 0.1
 
--- Settings --------------------------------------------------------------------------------------
-
 local function sorted_names(map)
     local names = {}
     for name in pairs(map) do
@@ -92,8 +90,6 @@ function M.read_settings(declared, words)
     end
     return values
 end
-
--- Snapshots -------------------------------------------------------------------------------------
 
 local COUNTERS <const> = { "evicted", "outofmemory", "get_hits", "cmd_set" }
 local GAUGES <const> = { "chunk_size", "chunks_per_page", "total_pages", "total_chunks", "used_chunks", "free_chunks",
@@ -233,8 +229,6 @@ function M.pair(before, after)
     add_rates(before, after)
     return before, after
 end
-
--- Decisions -------------------------------------------------------------------------------------
 
 local function class_name(id)
     return id == 0 and "the pool" or "class " .. id

@@ -59,8 +59,6 @@ local function colour_of(series, i)
     return series.grey and GREY or M.PALETTE[((series.colour or i) - 1) % #M.PALETTE + 1]
 end
 
--- axes ------------------------------------------------------------------------------------------
-
 local function add_x_axis(lines, axis, pixels)
     add(lines, "set xlabel %s", quoted(axis.label))
     add(lines, axis.log and "set logscale x %d" or "unset logscale", axis.ticks and 2 or 10)
@@ -135,7 +133,7 @@ local function add_limit(lines, limit)
     add(lines, "set yrange [0:%s<*]", number(limit.value * 1.08))
 end
 
--- kinds: each adds blocks and returns the parts of the plot command --------------------------------
+-- Kinds: each adds blocks and returns the parts of the plot command.
 
 local kinds = {}
 
@@ -213,8 +211,6 @@ function kinds.histogram(lines, panel, name, pixels)
         .. "linecolor rgb '%s' title %s"):format(name, M.PALETTE[5], quoted("items")),
         ("NaN with lines linecolor rgb '%s' title %s"):format(M.PALETTE[4], quoted("chunk sizes")) }
 end
-
--- figure ------------------------------------------------------------------------------------------
 
 local TERMINALS <const> = {
     png = "pngcairo noenhanced size %d,%d font 'sans,11' background '#ffffff'",

@@ -48,7 +48,7 @@ local function up(axis, value)
     return ("%.1f"):format(SIDE * (1 - fraction(axis, value)))
 end
 
--- ticks: lists of { value, text } -----------------------------------------------------------------
+-- Ticks: lists of { value, text }.
 
 local CLOCK_STEPS_S <const> = { 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200,
     86400, 172800, 604800 }
@@ -112,7 +112,7 @@ local function add_marks(parts, panel)
     end
 end
 
--- plots: a box with an SVG, ticks and values ------------------------------------------------------------
+-- Plots: a box with an SVG, ticks and values.
 
 -- The data of a plot for the script; series: list of { label, colour, x = fractions, y = values }.
 local function values_of(panel, series, about)

@@ -59,7 +59,7 @@ local function sign_of(panel, i)
     return LETTERS:sub(letter, letter), COLOURS[((series.colour or i) - 1) % #COLOURS + 1]
 end
 
--- The plane of a panel: the place of its cells, and functions from values to places ---------------------
+-- The plane of a panel: the place of its cells, and functions from values to places.
 
 local function plane_of(top, height, left, width, x, y)
     local function scale(axis, cells)
@@ -150,7 +150,7 @@ local function draw_limit(page, plane, limit)
     page:put(plane.left + plane.width - #limit.label, plane.top + plane.height - 1 - row, limit.label)
 end
 
--- kinds: each gets a page and the rows from `top` on, `height` of them ---------------------------------
+-- Kinds: each gets a page and the rows from `top` on, `height` of them.
 
 local kinds = {}
 
@@ -238,8 +238,6 @@ function kinds.histogram(page, panel, top, height)
         dot(page, plane, math.floor(plane.column_of(limit) + 0.5), plane.height - 1, "|", COLOURS[4])
     end
 end
-
--- figure ------------------------------------------------------------------------------------------
 
 -- The meanings of the letters, as many to a line as fit.
 local function legend_lines(figure, width)

@@ -104,8 +104,6 @@ function Answers:stamp(names)
     return sum
 end
 
--- parsed forms --------------------------------------------------------------------------------
-
 --- An answer as its parser of slate.facts.answers returns it, one or two values: moves, automove, memory, curve,
 -- whatif, settings, policies, evictions, geometry, hotkeys, sizehist, stock_sizes. nil: unknown.
 function Answers:parsed(name)

@@ -52,8 +52,6 @@ function App:shows_fleet()
     return self.ui.view == view_list.index("fleet") and not self.ui.class_is_open
 end
 
--- ---- the frame ----
-
 --- True if the screen shows the past. Fleet is live only, while the open server may be paused.
 function App:is_past()
     return self.timeline.is_past and not (self:shows_fleet() and not self.replay)
@@ -95,8 +93,6 @@ function App:frame(now_s)
         watch = open and open.watch and open.watch.log, key_count = open and open.key_count, message = self.message,
     }
 end
-
--- ---- the start ----
 
 -- Choices as the text of their file.
 local function remembered_text(classes, theme)
@@ -176,8 +172,6 @@ function App:start()
     end
     return true
 end
-
--- ---- a turn of the loop ----
 
 --- Draws the screen on the terminal.
 function App:draw(now_s)

@@ -21,8 +21,6 @@ local M = {}
 local EXIT <const> = require("slate.console.options").EXIT
 local WINDOW_S <const>, FIRST_REPLY_S <const>, TURN_S <const>, METRICS_A_LINE <const> = 1, 5, 0.1, 3
 
--- ---- one sample as text ----
-
 local function overview(model)
     local now, lines = model.now, {}
     for i, metric in ipairs(metrics) do
@@ -138,8 +136,6 @@ function M.csv(frame)
     return table.concat(lines)
 end
 
--- ---- output ----
-
 local Batch = {}
 Batch.__index = Batch
 
@@ -159,8 +155,6 @@ function Batch:put(model, wall_s, now_s)
     self.exit_code = ok and self.exit_code or code
     return ok
 end
-
--- ---- servers ----
 
 -- Prints a new sample of one server. False when standard output takes no more.
 function Batch:step(session, state, now_s, wall_s)
@@ -271,8 +265,6 @@ function Batch:run_servers()
     watched:close()
     return self.exit_code
 end
-
--- ---- a recording ----
 
 -- Prints as many moments as the options want, from --at on; without --at the last ones.
 function Batch:run_replay()

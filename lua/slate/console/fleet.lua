@@ -64,8 +64,6 @@ function Fleet:add(server)
     return true
 end
 
--- ---- lists ----
-
 -- In the child that looks a list up: its servers a line each, or "!" and a message.
 local function look_up(word, ways)
     return function()

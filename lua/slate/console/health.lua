@@ -77,7 +77,7 @@ local function add_link(add, frame)
     end
 end
 
--- ---- the general state, without a judgement ----
+-- The general state, without a judgement.
 
 local function add_evictions(add, model)
     local evictions = model:mean("evictions", WINDOW_S)
@@ -158,8 +158,6 @@ function M.lines(frame)
     end)
     return lines
 end
-
--- ---- what the judgement needs ----
 
 local JUDGED <const> = { "moves", "memory", "curve", "whatif" }
 

@@ -69,8 +69,6 @@ function Model:copy()
     return copy
 end
 
--- rates ---------------------------------------------------------------------------------------
-
 -- The increase of a counter: nil when either side is unknown, RESET when it fell.
 local function rise(before, now)
     return before and now and (now >= before and now - before or M.RESET) or nil
@@ -190,8 +188,6 @@ local function record_sample(model)
     model.history:add(model.at_s, values, model.columns)
 end
 
--- events --------------------------------------------------------------------------------------
-
 -- Automove can move a page a second, and a class at the bound starves several times a minute, which would push out
 -- within minutes the incidents and the operator's changes: so events of these kinds have at most half of the room.
 local FREQUENT <const> = { pages = true, state = true }
@@ -239,8 +235,6 @@ function Model:set_link(state, note, wall_s)
     self.was_up = self.was_up or state == "up"
     self.link, self.link_note = state, note
 end
-
--- a snapshot ----------------------------------------------------------------------------------
 
 -- Judges, by a function of the observer, and takes the rows. After a module has failed, the next sample is judged by a
 -- new observer: the sample may have been at fault. True if it works.
@@ -337,8 +331,6 @@ function Model:take(now, about)
     change_events.note_flush(self, about.wall_s)
     record_sample(self)
 end
-
--- figures -------------------------------------------------------------------------------------
 
 --- The statistics of a class in `now`; nil if the server does not list it.
 function Model:class(id)

@@ -26,7 +26,7 @@ local EXIT_ROWS <const> = {
     { M.EXIT.interrupted, "interrupted by a signal" },
 }
 
--- ---- the values of options: each function takes the options and the argument; returns true, or nil and a message ----
+-- The values of options: each function takes the options and the argument; returns true, or nil and a message.
 
 -- Takes a server or a list of servers by its address.
 local function add_address(options, text)
@@ -182,8 +182,6 @@ local function take(options, row, argument)
     options[row.name:gsub("%-", "_")] = argument or true
     return true
 end
-
--- ---- reading ----
 
 -- The row of a long option: of its name, or of the only name that begins so.
 local function row_of(name)
@@ -354,8 +352,6 @@ function M.access(options)
     return { credentials = options.credentials, ca = path_of(options.tls_ca, "SLATE_TLS_CA"),
         cert = path_of(options.tls_cert, "SLATE_TLS_CERT"), key = path_of(options.tls_key, "SLATE_TLS_KEY") }
 end
-
--- ---- texts ----
 
 local HELP_COLUMN <const>, HELP_WIDTH <const> = 27, 80
 

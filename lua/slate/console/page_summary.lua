@@ -57,8 +57,6 @@ local function add_page(summary, state, used, chunks, age_s, unused_s)
     summary.oldest_s = math.max(summary.oldest_s or age_s, age_s)
 end
 
--- a list of the server's pages ----------------------------------------------------------------
-
 local List = {}
 List.__index = List
 List.__name = "slate.console.page_summary.list"
@@ -121,8 +119,6 @@ function List:of(id)
     end
     return sum
 end
-
--- of a model ----------------------------------------------------------------------------------
 
 -- Full pages, one with the remaining items, and empty ones. class: of a snapshot, may be nil.
 local function estimate(class)

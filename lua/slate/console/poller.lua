@@ -30,8 +30,6 @@ function M.new(about)
         probes = latency.new(), probe_s = 0, curve_class = 0 }, Poller)
 end
 
--- one refresh -------------------------------------------------------------------------------------
-
 -- A function for the answer to an inquiry.
 local function answer(poller, name, class_id)
     return function(text, is_stats)
@@ -195,8 +193,6 @@ local function send_refresh(poller, connection, now_s)
     -- away at least.
     poller.next_s = is_quick and now_s + QUICK_S or (now_s / poller.interval_s + 1.5) // 1 * poller.interval_s
 end
-
--- when --------------------------------------------------------------------------------------------
 
 -- With a refresh under way a probe would measure the refresh.
 local function may_probe(poller)

@@ -2,6 +2,7 @@
 --- slated's predictions for orders of other chunk sizes, requested with `slabs geometry ... dry`: the answer is a
 --- sentence with figures, and nothing changes. The server counts complete pages and the page that each class has at
 --- least, which a client cannot. A view names the orders that it shows; each is requested again after EVERY_S.
+local find = require "slate.base.find"
 local printable = require("slate.facts.stats").printable
 
 local M = {}
@@ -25,10 +26,7 @@ function Predictions:want(orders)
     local before = self.wanted
     self.wanted = {}
     for i = 1, math.min(#orders, M.MOST) do
-        local known
-        for _, one in ipairs(before) do
-            known = one.order == orders[i] and one or known
-        end
+        local _, known = find.by(before, "order", orders[i])
         self.wanted[i] = known or { order = orders[i] }
     end
 end
@@ -76,11 +74,8 @@ end
 --- The prediction of an order: { order, known_s, words (the server's, without the first word), would_be_made (without
 -- force), classes, items_pct (more items), waste_pct }; the figures are nil if it has none. nil when it is unknown.
 function Predictions:of(order)
-    for _, one in ipairs(self.wanted) do
-        if one.order == order then
-            return one.known_s and one or nil
-        end
-    end
+    local _, one = find.by(self.wanted, "order", order)
+    return one and one.known_s and one or nil
 end
 
 --- The known predictions by their orders.

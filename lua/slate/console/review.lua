@@ -84,7 +84,7 @@ function M.has(review, command)
     return command == "help" or command == "cancel" or #fields.of(review) > 0
 end
 
--- the sheet: its lines from the top -----------------------------------------------------------
+-- The sheet: its lines from the top.
 --
 -- A line: { label, style, text }, or { label, text (its note), value, is_current, width (of the label) } of a field.
 -- spare: left out if the sheet is too long for the screen, first lines with 1, as blank ones, then those with 2.
@@ -276,8 +276,6 @@ local function sheet_of(frame, ui)
     add_blank(sheet)
     return sheet, why, is_of_values
 end
-
--- drawing -------------------------------------------------------------------------------------
 
 local function rows_of(line, width)
     return line.text and not line.value and cells.rows_of(line.text, width - LABEL_WIDTH) or 1

@@ -119,8 +119,6 @@ function M.remove(review)
     end
 end
 
--- notes ---------------------------------------------------------------------------------------
-
 local function of_class(frame, _, id)
     if id == POOL then
         return "the global pool: free for any class"

@@ -16,8 +16,6 @@ local WIDE_BAR_FROM <const> = 110 -- columns, from which on the key bar names al
 local ARROWS <const> = { left = "←", right = "→" } -- in a narrow key bar
 local is_open = view_list.is_open
 
--- the title ---------------------------------------------------------------------------------------
-
 -- The time that the screen shows: "PAUSED 13:58:40, 3m12s ago".
 local function past_words(frame)
     if frame.is_replay then
@@ -80,8 +78,6 @@ local function draw_title(frame, shows_fleet, grid)
     grid:text(0, x, style, words)
     grid:text_fit(0, 0, x - 2, cells.TITLE, left_words(frame, shows_fleet))
 end
-
--- tabs and keys -----------------------------------------------------------------------------------
 
 -- Views whose key is a number have a tab; those with a letter only while open.
 local function tabs_of(ui)
@@ -149,8 +145,6 @@ local function draw_keys(frame, ui, grid)
     end
 end
 
--- the operator's line -----------------------------------------------------------------------------
-
 -- Draws a text above the row y_end, never cut: an outcome of a change may need lines above the first.
 local function draw_wrapped(grid, y_end, style, text)
     local rows = narrow.message_rows(text, grid.width)
@@ -211,8 +205,6 @@ local function draw_line(frame, ui, grid)
         require("slate.console.scrubber").draw(frame, grid)
     end
 end
-
--- the whole ---------------------------------------------------------------------------------------
 
 --- The scope that gets a key: the uppermost overlay, a line that is typed, or the view.
 function M.scope(ui)

@@ -52,8 +52,6 @@ function M.new(server, about)
     return session
 end
 
--- the link ----------------------------------------------------------------------------------------
-
 -- The state of the link: it is up when the server has answered. During further tries, and until the server has
 -- answered, the reason of the last failure stays on the screen.
 local function link_state(session)
@@ -91,8 +89,6 @@ function Session:hurry(now_s)
     end
     return is_down
 end
-
--- recordings --------------------------------------------------------------------------------------
 
 function Session:write_line(texts, wall_s)
     local now = self.model.now or {}
@@ -192,8 +188,6 @@ end
 function Session:loaded_ratio()
     return self.reader and self.reader:read_ratio() or 1
 end
-
--- the world ---------------------------------------------------------------------------------------
 
 --- Watches a stream of the server, in place of the one before; nil: none. why: the reason not to start it, or nil.
 function Session:watch_stream(stream, why)

@@ -133,8 +133,6 @@ function M.row(name)
     return by_name[M.ALIASES[name] or name]
 end
 
--- reading -------------------------------------------------------------------------------------
-
 --- Calls take(name, text) for each statistic of a reply: a list of lines, or one text. A reply of nil has none.
 function M.each_stat(reply, take)
     if type(reply) == "string" then
@@ -253,8 +251,6 @@ function M.same(name, wanted, found)
     end
     return wanted == found
 end
-
--- on the screen -------------------------------------------------------------------------------
 
 --- True if another client set a setting since a change on record: its value is neither that of the change nor the one
 -- before. entry: of slate.facts.audit; now: the server's text.

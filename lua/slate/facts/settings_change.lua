@@ -10,8 +10,6 @@ local M = {}
 local MIB <const> = 1 << 20
 local HOT_AND_WARM_MOST_PCT <const> = 80
 
--- what may be sent ----------------------------------------------------------------------------
-
 -- True if a version such as "1.6.45" is 1.6.`patch` or later.
 local function is_from(version, patch)
     local major, minor, last = (version or ""):match("^(%d+)%.(%d+)%.?(%d*)")
@@ -182,8 +180,6 @@ function M.check(row, text, who, values, traits, called)
     end
     return is
 end
-
--- sending -------------------------------------------------------------------------------------
 
 -- The commands for "POLICY ID=POLICY,…"; nil if the text is malformed. The first one sets the policy of all classes.
 local function policy_lines(text)

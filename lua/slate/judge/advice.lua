@@ -91,8 +91,6 @@ end
 M.pages = require("slate.judge.advice_slabs").pages
 M.sizes = require("slate.judge.advice_slabs").sizes
 
--- memory --------------------------------------------------------------------------------------
-
 -- The fewest bytes that reach the hit ratio; nil if no point of the curve reaches it.
 local function bytes_for(points, ratio)
     local last
@@ -253,8 +251,6 @@ function M.memory(context, client, options)
     return advice
 end
 
--- automove ------------------------------------------------------------------------------------
-
 local function too_slow(mode)
     return not mode and "no mode of automove is reported" or mode == "off" and "automove is off"
         or ("mode %s moves pages too slowly for them"):format(mode)
@@ -355,8 +351,6 @@ function M.automove(context, client, options)
     end
     return advice
 end
-
--- policy --------------------------------------------------------------------------------------
 
 -- A policy as a row for people; without figures if too few reads were sampled for the policy.
 local function policy_row(guess, totals, about)

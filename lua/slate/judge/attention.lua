@@ -4,6 +4,7 @@
 local answers = require "slate.facts.answers"
 local doctor = require "slate.judge.doctor"
 local faults = require "slate.facts.faults"
+local gather = require "slate.base.gather"
 local limits = require "slate.judge.thresholds"
 local moves = require "slate.facts.moves"
 local relief = require "slate.judge.relief"
@@ -255,10 +256,8 @@ function M.findings(one, replies)
     known.curve, known.whatif = answers.curve(replies.curve), answers.whatif(replies.whatif)
     known.process, known.curves = answers.memory(replies.memory), replies.curves
     known = doctor.about(known)
-    local found, starving_classes = with_own(doctor.findings(known), replies.rules, known), 0
-    for _, finding in ipairs(found) do
-        starving_classes = starving_classes + (finding.name == "starving" and 1 or 0)
-    end
+    local found = with_own(doctor.findings(known), replies.rules, known)
+    local starving_classes = gather.count(found, function(finding) return finding.name == "starving" end)
     local starves = starving_classes > 0
     for _, finding in ipairs(doctor.gathered(found)) do
         -- A class whose need of pages costs hits that count is the worst finding that slatetop can mend.

@@ -10,7 +10,6 @@ local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
 
-
 local M = {}
 
 -- Figures of a server against thresholds, as in monitoring plugins. Pure.

@@ -116,8 +116,6 @@ function Course:hits_per_s_before_last()
     return before and before.hits and before.hits / before.seconds or nil
 end
 
--- What was usual ----------------------------------------------------------------------------------------------
-
 -- The sums of values from which their mean and variance come.
 local function add_value(sums, value)
     sums.count, sums.sum, sums.squares = sums.count + 1, sums.sum + value, sums.squares + value * value
@@ -191,8 +189,6 @@ function Course:usual_before(count, since_s)
     self.usual[since_s] = self.usual[since_s] or usual_by_count(self.steps, since_s)
     return self.usual[since_s][count]
 end
-
--- Falls ---------------------------------------------------------------------------------------------------------
 
 --- The least fall of a hit ratio that matters to clients.
 function M.least_fall(hit_ratio)

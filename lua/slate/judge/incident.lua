@@ -56,8 +56,6 @@ local function add_news(self, text)
     self.news[#self.news + 1] = text
 end
 
--- The beginning of incidents ------------------------------------------------------------------------------------
-
 -- The incidents that make hits, items or requests fall, and their order where several are open.
 local CAUSE_ORDER <const> = { flush = 1, restart = 1, items_fell = 2, stall = 3 }
 
@@ -193,8 +191,6 @@ local function find_stall(self, last, step)
     end
 end
 
--- The course of open incidents --------------------------------------------------------------------------------------
-
 -- Since when hits and requests are as before an incident that made them fall; nil while they are not, or too little was
 -- seen since.
 local function back_since(self, one)
@@ -268,8 +264,6 @@ local function follow(self, one, step)
         add_news(self, words.ending(one))
     end
 end
-
--- Snapshots -----------------------------------------------------------------------------------------------------------
 
 local function forget(self, start)
     self.course, self.begins_s, self.start, self.cut = course.new(), {}, start, nil

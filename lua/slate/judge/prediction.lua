@@ -27,8 +27,6 @@ local M = {}
 
 local MIB <const> = 1 << 20
 
--- moves of pages ------------------------------------------------------------------------------
-
 -- Why a class should not give this number of pages: words behind "class 4"; nil if there is no reason.
 local function against_giving(from, to, pages)
     local evicts, receiver = from.mean_evicted_per_s or 0, to and to.mean_evicted_per_s or 0
@@ -168,8 +166,6 @@ function M.pages(one, from_id, to_id)
     end
     return page_plan.pages(one, to, from)
 end
-
--- settings ------------------------------------------------------------------------------------
 
 -- The hit ratio of the last ten seconds, that with another limit and the band of the change, by the curve; or why more
 -- memory has no gain to tell, by the rule of slate.judge.relief.

@@ -11,6 +11,7 @@
 -- First in this file: the help for a class in need.
 local chance = require "slate.judge.chance"
 local chunks = require "slate.facts.chunks"
+local find = require "slate.base.find"
 local gather = require "slate.base.gather"
 local sampled = require "slate.facts.sampled"
 local limits = require "slate.judge.thresholds"
@@ -21,8 +22,6 @@ local verdict = require "slate.judge.verdict"
 local view = require "slate.judge.view"
 
 local M = {}
-
--- The move for each class in need is in slate.judge.page_plan.
 
 --- The plan of page moves of slate.judge.page_plan. one: of slate.judge.view; curves: as for slate.judge.verdict, or
 -- nil.
@@ -58,8 +57,6 @@ function M.wanted(one)
     end
     return ids
 end
-
--- words ---------------------------------------------------------------------------------------
 
 --- Why the donor gives, in words that are true of it: "has 3 free pages", "keeps its items 10m22" if that is clearly
 -- longer, "needs its pages less" if that is only predicted.
@@ -199,8 +196,6 @@ function M.relief_sentence(one, replies)
     return { { text = move and M.no_use(move) or M.no_move(one) .. "; m moves to the class chosen", tone = "note" } }
 end
 
--- ---- the gain of more memory or of another policy ----
-
 local WINDOWS_FULL <const> = 8 -- after this many windows reads do not add up any more: the oldest have faded
 
 local MORE_TIMES <const> = { 1.25, 1.5, 2 } -- the gain is computed for these times today's memory
@@ -226,8 +221,6 @@ function M.about(one, curves)
         reads_per_s = one.rates and one.rates.general.cmd_get_per_s, general = now.general, classes = now.classes,
         rows = one.rows }
 end
-
--- memory --------------------------------------------------------------------------------------
 
 --- The hit ratio over the bytes of memory, as slate.facts.sampled has it, and its source: predictions of the policy in
 -- use if there are any, else the LRU model. nil before enough was sampled.
@@ -379,8 +372,6 @@ function M.at_level(one, curve, whatif)
         curve and M.without_gain(curve, about)
 end
 
--- policies ------------------------------------------------------------------------------------
-
 --- How much of a difference may be wrong, at 95 %: the server's figure, but at least what this number of reads can
 -- hide. If two policies had the same hits in all n sampled reads, up to 3 of n further reads may still differ.
 function M.doubt(guess)
@@ -391,10 +382,7 @@ end
 -- has pages of its own: so the miniature of lru must hit what the class's curve, which is lru's, has for these pages.
 -- policies: those of the class; curve: that of the class, or nil (of slate.facts.sampled.curves).
 function M.unlike_class(policies, curve)
-    local lru
-    for _, guess in ipairs(policies) do
-        lru = guess.policy == "lru" and guess or lru
-    end
+    local _, lru = find.by(policies, "policy", "lru")
     local reads = math.min(lru and lru.reads or 0, curve and curve.reads or 0)
     if reads < limits.sampled_reads_least or #curve == 0 or not curve.bytes then
         return "too few reads of the class were sampled"

@@ -46,8 +46,6 @@ function M.held_over(now, before)
     }
 end
 
--- ---- classes that starve ----
-
 --- How to sample a server for interval_s, so that commands judge by the same period as slatetop: the number of samples,
 -- and the seconds from one to the next. interval_s: nil for as long as a judgement takes.
 function M.samples_in(interval_s)

@@ -172,8 +172,6 @@ function M.prediction_words(made, expects_gain)
     return M.change_words(made) .. DOUBTS[promise] .. seen
 end
 
--- ---- what came of it ----
-
 local WINDOW_S <const> = limits.verdict_lasts_s + 2 * limits.lately_s
 
 local Past = {}

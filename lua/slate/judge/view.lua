@@ -5,6 +5,7 @@
 -- Built on these: an observer, which takes the snapshots of one server.
 local automove = require "slate.facts.automove"
 local find = require "slate.base.find"
+local gather = require "slate.base.gather"
 local incident = require "slate.judge.incident"
 local limits = require "slate.judge.thresholds"
 local page_plan = require "slate.judge.page_plan"
@@ -103,11 +104,8 @@ function M.knows_starving(now, rates, rows)
     if not (rates and rates.is_known) then
         return false
     end
-    local is_known = now.slated or rates.general.evictions_per_s == 0 and snapshot.reports_classes(now)
-    for _, row in ipairs(rows) do
-        is_known = is_known or row.evicted_per_s
-    end
-    return is_known and true or false
+    return now.slated ~= nil or rates.general.evictions_per_s == 0 and snapshot.reports_classes(now)
+        or gather.any(rows, function(row) return row.evicted_per_s end)
 end
 
 --- The words in place of "no class starves" where that is not known.

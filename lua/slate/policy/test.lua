@@ -158,8 +158,6 @@ local function check_settings(loaded, remarks)
     end
 end
 
--- Checks of the policy's own --------------------------------------------------------------------
-
 local FIELDS <const> = { chunk_size = 1024, chunks_per_page = 1024, total_pages = 10, free_chunks = 0, age = 100,
     evicted = 0, outofmemory = 0, get_hits = 0, cmd_set = 0 }
 

@@ -58,8 +58,6 @@ local function figures_of(list)
     }
 end
 
--- classes -----------------------------------------------------------------------------------------------
-
 local function class_growth(list, name)
     local sums, before = {}, {}
     for _, one in ipairs(list) do
@@ -102,8 +100,6 @@ local function classes_of(list, rows)
     end
     return classes
 end
-
--- changes -----------------------------------------------------------------------------------------------
 
 local function changed_words(name, was, is)
     was, is = tostring(settings.named(name, was)), tostring(settings.named(name, is))
@@ -211,8 +207,6 @@ function M.changes(list, entries)
     end
     return require("slate.base.order").largest_first(changes, function(one) return -one.time_s end, "what")
 end
-
--- findings ------------------------------------------------------------------------------------------------
 
 -- The findings in the span, the costliest first, with their times since 1970; and the rows of the classes at its end.
 local function findings_of(list, span, options)

@@ -214,8 +214,6 @@ function Client:authenticate(user, password)
     return stored, message, code
 end
 
--- stats ---------------------------------------------------------------------------------------
-
 -- Reads one reply to `stats`: lines up to END, or a reply of one line.
 local function read_stats(client)
     local lines = {}
@@ -340,8 +338,6 @@ function Client:identify()
     end
     return who
 end
-
--- items ---------------------------------------------------------------------------------------
 
 -- The operations of slate.wire.request, sent and answered at once: `client:get(key, options)` is
 -- `client:run(requests.get(key, options))`. slate.wire.request documents their arguments and results.

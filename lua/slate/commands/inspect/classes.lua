@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl classes [ID...]: one row for each slab class.
+local find = require "slate.base.find"
 local gather = require "slate.base.gather"
 local must = require("slate.base.failure").must
 local order = require "slate.base.order"
@@ -35,10 +36,7 @@ end
 
 --- Sorts rows in place by a column's key; rows without a value come last.
 function M.sort(rows, key)
-    local field
-    for _, column in ipairs(COLUMNS) do
-        field = column.key == key and column.field or field
-    end
+    local field = select(2, find.by(COLUMNS, "key", key)).field
     table.sort(rows, function(a, b)
         local x, y = a[field], b[field]
         if field == "id" or x == y then

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl export prometheus|openmetrics: the statistics as metrics, once, or for each scrape.
 local families = require "slate.cli.families"
+local find = require "slate.base.find"
 local prometheus = require "slate.cli.prometheus"
 local units = require "slate.base.units"
 
@@ -146,10 +147,9 @@ end
 -- Connects to a server that a scraper names. A server of the command line keeps its options there. For another server,
 -- no login is sent and no file opened.
 local function connect_target(context, target)
-    for _, server in ipairs(context.servers) do
-        if server.name == target then
-            return server, context:connect(server)
-        end
+    local _, known = find.by(context.servers, "name", target)
+    if known then
+        return known, context:connect(known)
     end
     local server, problem = units.parse_server(target)
     if not server or server.path then

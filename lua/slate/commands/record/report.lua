@@ -48,8 +48,6 @@ local function by_server(all)
     return lists
 end
 
--- live ------------------------------------------------------------------------------------------------------
-
 local function open(context, server)
     local client, who, code = context:meet(server)
     if not client then
@@ -110,8 +108,6 @@ local function watch(context, servers, duration_s, interval_s)
     together.each(peers, function(peer) return query(context, peer) end)
     return peers
 end
-
--- page ---------------------------------------------------------------------------------------------------------
 
 local function span_of(parsed, first_s)
     local from_s, to_s = parsed.from and parsed.from(first_s), parsed.to and parsed.to(first_s)

@@ -136,7 +136,7 @@ function M.shown_value(column, model, class, window_s)
     return column.form == "share" and value and value > 0 and value * 100 or value
 end
 
--- ---- the columns of an operator's own rules (slate.judge.rules) ----
+-- The columns of an operator's own rules (slate.judge.rules).
 
 local function own_column(i, title, width)
     local function of(cells, class)

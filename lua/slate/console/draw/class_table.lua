@@ -33,8 +33,6 @@ function M.state()
     return ui
 end
 
--- ---- rows ----
-
 local function is_idle(model, class, window_s)
     for _, name in ipairs({ "hits", "sets", "ev" }) do
         if (columns.named(name).value(model, class, window_s) or 0) > 0 then
@@ -92,8 +90,6 @@ function M.move_cursor(model, ui, by)
     end
 end
 
--- ---- columns ----
-
 --- Sorts by a column; by the one in use, the other way round.
 function M.sort_by(ui, column)
     if ui.sort == column then
@@ -105,10 +101,7 @@ end
 
 --- Sorts by the next (1) or previous (-1) column of those last drawn.
 function M.step_sort(ui, step)
-    local at = 0
-    for i, column in ipairs(ui.heads or {}) do
-        at = column == ui.sort and i or at
-    end
+    local at = find.place(ui.heads or {}, ui.sort) or 0
     local next_one = ui.heads and ui.heads[(at - 1 + step) % #ui.heads + 1]
     if next_one and next_one ~= ui.sort then
         M.sort_by(ui, next_one)
@@ -178,8 +171,6 @@ local function lay_out(model, ui, width)
     end
     return layout
 end
-
--- ---- drawing ----
 
 -- Where the state and the trends begin, from the table's left edge; nil for those without room.
 local function places_of(layout)

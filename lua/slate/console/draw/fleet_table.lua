@@ -63,8 +63,6 @@ function M.column_of(field)
     return column
 end
 
--- ---- order ----
-
 -- The figure to a power of two: rows whose figures vary a little keep their places.
 local function magnitude_of(value)
     return math.floor(math.log(1 + math.max(value or 0, 0), 2))
@@ -123,8 +121,6 @@ end
 function M.row_at(rows, ui)
     return find.by(rows, "server", ui.cursor) or 1
 end
-
--- ---- drawing ----
 
 -- The columns that fit between the host and the state, each with its right end; the state gets the width that is left.
 local function layout_of(rows, area)

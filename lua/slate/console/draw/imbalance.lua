@@ -7,6 +7,8 @@ local class_charts = require "slate.console.draw.class_charts"
 local class_filter = require "slate.console.draw.class_filter"
 local class_state = require "slate.console.draw.class_state"
 local figure = require "slate.console.figure"
+local find = require "slate.base.find"
+local gather = require "slate.base.gather"
 local keys = require "slate.console.keys"
 local view_list = require "slate.console.view_list"
 
@@ -50,11 +52,7 @@ end
 
 -- The row of a class; nil without one.
 local function row_of(rows, id)
-    for i, one in ipairs(rows) do
-        if one.class.id == id then
-            return i
-        end
-    end
+    return find.place(gather.values(rows, function(one) return one.class.id end), id)
 end
 
 -- The row under the cursor: of the class that was chosen here, else of the class in need, else of the class chosen on

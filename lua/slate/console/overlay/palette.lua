@@ -10,6 +10,7 @@ local class_filter = require "slate.console.draw.class_filter"
 local class_table = require "slate.console.draw.class_table"
 local explain = require "slate.console.overlay.explain"
 local explain_facts = require "slate.facts.explain"
+local find = require "slate.base.find"
 local fleet_table = require "slate.console.draw.fleet_table"
 local keys = require "slate.console.keys"
 local marked = require "slate.console.marked"
@@ -35,8 +36,6 @@ end
 function M.wants(_, wants)
     change.add_settings(wants)
 end
-
--- drawing -------------------------------------------------------------------------------------
 
 local function title_of(count, shown, is_near)
     return count == 0 and "nothing matches" or is_near and "nothing has this name; near it is"
@@ -65,8 +64,6 @@ function M.draw(frame, ui, grid)
         end
     end
 end
-
--- the words -----------------------------------------------------------------------------------
 
 local NONE <const> = { kind = "none" }
 local CLASSES <const> = { kind = "command", command = "view_classes" }
@@ -117,12 +114,8 @@ function RUN.window(_, ui, seconds)
 end
 
 function RUN.theme(_, _, name)
-    for i, theme in ipairs(cells.themes) do
-        if theme == name then
-            return { kind = "theme", theme = i }
-        end
-    end
-    return say("there is no theme '%.40s'", name)
+    local place = find.place(cells.themes, name)
+    return place and { kind = "theme", theme = place } or say("there is no theme '%.40s'", name)
 end
 
 function RUN.set(frame, ui, argument)
@@ -167,8 +160,6 @@ function RUN.explain(frame, ui, name)
     explain.open(ui, view_list.current(ui), frame, found)
     return NONE
 end
-
--- keys ----------------------------------------------------------------------------------------
 
 -- The intent of a complete line.
 local function run(frame, ui, typed, list)

@@ -83,8 +83,6 @@ local function add(choices, before, name, after, help, command, behind)
     return fit
 end
 
--- the first word of a line --------------------------------------------------------------------
-
 -- Adds a key. Its name is that of the key bar, the words before the colon of its help, or that of its command. other:
 -- the view that has it, if the open one has not: the choice goes there, and says the key.
 local function add_key(choices, row, other)
@@ -116,8 +114,6 @@ local function add_keys(choices, ui)
         add_keys_of(choices, view.name, has, view)
     end
 end
-
--- the argument of a word ----------------------------------------------------------------------
 
 --- The class under the cursor of the view, for the setting class_policy; nil: none.
 function M.class_of(ui)

@@ -4,6 +4,7 @@
 --- and for marked servers the palette.
 local cells = require "slate.console.cells"
 local change = require "slate.console.change"
+local find = require "slate.base.find"
 local keys = require "slate.console.keys"
 local marked = require "slate.console.marked"
 local narrow = require "slate.console.draw.narrow"
@@ -31,7 +32,7 @@ end
 -- The values of the setting, the index of the one under the cursor, and each value's words; a set of those in force.
 -- slated reports values on request: until they come, the value under the cursor may not be among them (nil).
 local function values_of(frame, ui)
-    local at, values, cursor, takers, in_force = ui.picker, {}, nil, {}, {}
+    local at, values, takers, in_force = ui.picker, {}, {}, {}
     local models = at.is_for_marked and marked.models(frame, ui) or { frame.live }
     for _, model in ipairs(models) do
         local row = change.row(model, at.name, ui.classes.cursor) or {}
@@ -41,15 +42,12 @@ local function values_of(frame, ui)
             in_force[value] = in_force[value] or value == row.now
         end
     end
-    for i, value in ipairs(values) do
-        cursor = value == (at.at or values[1]) and i or cursor
-    end
     local function words_of(value)
         local refusing = #models - takers[value]
         return (refusing > 0 and ("not on %d of %d servers; "):format(refusing, #models) or "")
             .. settings_shown.value_words(at.name, value)
     end
-    return values, cursor, words_of, in_force
+    return values, find.place(values, at.at or values[1]), words_of, in_force
 end
 
 function M.draw(frame, ui, grid)

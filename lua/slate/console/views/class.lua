@@ -43,7 +43,7 @@ function M.state()
     return { top = 1 }
 end
 
--- ---- drawing: each part takes lines from the top of the free part of the area ----
+-- Drawing: each part takes lines from the top of the free part of the area.
 
 -- The free part: next_line() returns the y of its next line, or nil.
 local Column = {}
@@ -182,8 +182,6 @@ local function draw_ages(model, column, id)
     x = column.grid:text(y, x + #steps, cells.PLAIN, " 12d")
     column.grid:text_fit(y, x, column.width - x, cells.PLAIN, "   median " .. median:gsub("_", " ", 1))
 end
-
--- ---- every stat ----
 
 -- "evicted   12345   +402"
 local function draw_stat(grid, y, x, width, stat, interval_s)

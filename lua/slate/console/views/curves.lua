@@ -46,8 +46,6 @@ local POLICY_X <const>, POLICY_WIDTH <const>, WORDS_MOST <const> = 62, 15, 2
 local HEAD <const> = "  CL PAGES READS%       HIT% (band)  +1 PAGE  -1 PAGE" -- and what else has room
 local LOW_ROWS <const>, GRAPH_LEAST <const> = 5, 4 -- of a low screen: below the graph, and the graph
 
--- the curve -----------------------------------------------------------------------------------
-
 -- Draws sizes of memory below their columns: today's, and its doubles and halves as far as there is room.
 local function draw_axis(grid, y, x, width, curve)
     local first, last = curve.points[1][1], curve.points[#curve.points][1]
@@ -134,8 +132,6 @@ local function draw_answers(frame, grid, y, width)
     return used
 end
 
--- policies ------------------------------------------------------------------------------------
-
 -- Policies in the order of the table: the one in use, then the others, the best first.
 local function in_order(policies, in_use)
     return largest_first(table.move(policies, 1, #policies, 1, {}), function(guess)
@@ -178,8 +174,6 @@ local function draw_policies(frame, grid, area)
         end
     end
 end
-
--- the value of a page -------------------------------------------------------------------------
 
 -- "+2.1", "-50", " 0"
 local function signed(rate, sign)

@@ -83,8 +83,6 @@ local function draw_general(grid, y, a, b)
     end
 end
 
--- classes -------------------------------------------------------------------------------------
-
 local COMPARED <const> = { "total_pages", "number", "get_hits", "cmd_set", "evicted" }
 local GONE <const> = { total_pages = 0, number = 0, get_hits = 0, cmd_set = 0, evicted = 0 }
 

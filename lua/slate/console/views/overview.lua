@@ -75,8 +75,6 @@ function M.terms(ui, frame)
     return terms, current, words
 end
 
--- ---- health ----
-
 -- Draws lines below each other, each wrapped. The heading counts those without room.
 local function draw_health(lines, more, grid, area)
     grid:rule(area.y, area.x, area.width, more > 0 and ("health: %d more on a taller screen"):format(more) or "health")
@@ -128,8 +126,6 @@ local function fitting(lines, width, rows_most)
     end
     return shown, math.min(rows, rows_most)
 end
-
--- ---- rates ----
 
 -- Draws the past of a metric, the hit ratio from a little below its lowest value, so that changes are visible. Returns
 -- the values at the bottom and the top of the graph, whether a spike is higher, and how many values are known.
@@ -229,8 +225,6 @@ local function draw_rates(model, grid, area, names, zeros)
     end
 end
 
--- ---- memory ----
-
 -- Pages and classes that have any, and the bytes of their free chunks; empty if the server does not report classes.
 local function sums_of(model)
     if not (model.observer and model.observer.reports_classes) then
@@ -275,8 +269,6 @@ local function draw_memory(model, grid, area)
         grid:text(y + i, x, cells.PLAIN, lines[i])
     end
 end
-
--- ---- the screen ----
 
 -- A graph of some rows, its scale at the left, and the figure in its heading.
 local function draw_graph(model, grid, area, name)

@@ -2,6 +2,7 @@
 --- Pages: a cell a page, a row a class. Shows unused memory, and moves pages: f marks a class as the source, + and -
 -- choose how many of its emptiest pages, m on another class opens the review.
 local cells = require "slate.console.cells"
+local change = require "slate.console.change"
 local class_charts = require "slate.console.draw.class_charts"
 local class_state = require "slate.console.draw.class_state"
 local figure = require "slate.console.figure"
@@ -96,8 +97,6 @@ local function move_of(frame, ui)
     return from and row and (row.mean_evicted_per_s or 0) > 0 and { from = from, to = to, pages = pages } or nil
 end
 
--- drawing -------------------------------------------------------------------------------------
-
 local function draw_head(frame, at, grid, y, width, scale)
     local now, mode = frame.model.now, page_map.MODES[at.mode]
     local source = listed(frame) and "EXACT" or now.slated and not frame.is_past and not frame.is_replay and "READING"
@@ -121,11 +120,8 @@ end
 
 -- "m: 3 pages from class 4: +3.1 points of hits (+1.9 to +7.0)", as in the review.
 local function move_words(frame, move)
-    local expects = ""
-    for _, sentence in ipairs(question.ask(frame.model, "slate.judge.prediction", "change", { change = move })) do
-        expects = sentence.label == "expects" and sentence.text or expects
-    end
-    return ("m: %s from class %d: %s"):format(units.plural(move.pages, "page"), move.from, expects)
+    return ("m: %s from class %d: %s"):format(units.plural(move.pages, "page"), move.from,
+        change.forecast_of(change.forecast_of_moves(frame.model, { move }), "expects") or "")
 end
 
 -- How to give back pages over the limit, which memcached keeps; nil: there are none.
@@ -238,8 +234,6 @@ function M.draw(frame, ui, grid, area)
         moves.draw(frame, grid, cells.area(y + selection, 0, panel, area.width))
     end
 end
-
--- commands ------------------------------------------------------------------------------------
 
 local function say(text, ...)
     return { kind = "say", text = text:format(...) }

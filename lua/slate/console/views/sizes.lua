@@ -3,6 +3,7 @@
 local cells = require "slate.console.cells"
 local detail = require "slate.console.detail"
 local figure = require "slate.console.figure"
+local find = require "slate.base.find"
 local geometry = require "slate.facts.geometry"
 local keys = require "slate.console.keys"
 local list = require "slate.console.draw.list"
@@ -59,8 +60,6 @@ function M.histogram_of(frame, now)
         return by_class(now), "ESTIMATED, a bar a class", true
     end
 end
-
--- other chunk sizes ---------------------------------------------------------------------------
 
 -- Words on an order that is not worth it. memcached refuses none: sizes are options of its start.
 local function little_words(choice, is_slated)
@@ -120,8 +119,6 @@ local function geometry_words(frame)
     return ("%s: %s"):format(text, tostring(state.why)), cells.PLAIN
 end
 
--- the view ------------------------------------------------------------------------------------
-
 -- A sentence: the store has no chunk sizes; nil if it has.
 local function why_no_sizes(now)
     return now and select(2, store.needs_slab(now, "chunk sizes"))
@@ -144,15 +141,13 @@ end
 
 -- Draws the bars, and today's limits and the best ones below them.
 local function draw_graph(grid, area, histogram, plan)
-    local axis, best = size_graph.axis(histogram.sizes, AXIS_WIDTH, area.width - AXIS_WIDTH), nil
+    local axis = size_graph.axis(histogram.sizes, AXIS_WIDTH, area.width - AXIS_WIDTH)
     local y = area.y + area.height
     size_graph.draw_bars(grid, area.y, area.height, axis)
     size_graph.draw_limits(grid, y, axis, plan.now, "now", "│", cells.STRONG)
-    for _, choice in ipairs(plan) do
-        best = choice.is_best and choice.sizes or best
-    end
-    if best then
-        size_graph.draw_limits(grid, y + 1, axis, best, "best", "¦", cells.DIM)
+    local _, best = find.by(plan, "is_best", true)
+    if best and best.sizes then
+        size_graph.draw_limits(grid, y + 1, axis, best.sizes, "best", "¦", cells.DIM)
     end
     size_graph.draw_scale(grid, y + 2, axis)
 end

@@ -72,8 +72,6 @@ local function is_changed(ui, row)
     return wanted ~= nil and wanted ~= (row.now or "")
 end
 
--- the plan ------------------------------------------------------------------------------------
-
 local IS_LRU <const> = {}
 for _, name in ipairs(settings.TUNE) do
     IS_LRU[name] = true
@@ -107,8 +105,6 @@ local function plan_of(ui, rows)
     end
     return plan
 end
-
--- drawing -------------------------------------------------------------------------------------
 
 -- The range of a row, what undo sets, or what it needs.
 local function note_of(row, changed)
@@ -162,8 +158,6 @@ local function draw_heads(grid, area, tune, more)
     end
     grid:text_right(area.y, area.x + area.width, cells.HEADER, more)
 end
-
--- the panel -----------------------------------------------------------------------------------
 
 -- Draws a text and takes its rows from `left`. One that does not fit ends after a comma or full stop.
 local function put_text(grid, left, style, text)
@@ -266,8 +260,6 @@ function M.draw(frame, ui, grid, area)
     local more = narrow.more(tune.top, room, #rows)
     draw_heads(grid, area, tune, more ~= "" and " " .. more or "")
 end
-
--- keys ----------------------------------------------------------------------------------------
 
 local function say(text, ...)
     return { kind = "say", text = text:format(...) }
