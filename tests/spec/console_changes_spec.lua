@@ -79,7 +79,7 @@ describe("slatetop's changes", function()
         local one = console()
         record(one, 1, HERE .. '"what":"move","src":4,"dst":5,"pages":1')
         record(one, 2, HERE .. '"what":"outcome","of":1,"words":"hits","predicted_change":0.02,"predicted_least":0.01,'
-            .. '"predicted_most":0.03,"hit_ratio_before":0.5,"hit_ratio_after":0.5')
+            .. '"predicted_most":0.03,"effect":0')
         one.run()
         assert.same({ { time_s = 1, is_within = false } }, one.model.observer.judged_moves)
     end)

@@ -41,8 +41,8 @@ describe("the record of changes", function()
             '"time_s":1,"what":"geometry","is":"slabs\\nreassign 1 2"' }) do
             lines[i] = line:format(i, fields)
         end
-        lines[#lines + 1] = '{"schema":"slate/audit/1","what":"outcome","of":1,"words":"w","hit_ratio_before":"x",'
-            .. '"hit_ratio_after":{},"predicted_change":0.5}'
+        lines[#lines + 1] = '{"schema":"slate/audit/1","what":"outcome","of":1,"words":"w","effect":{},'
+            .. '"predicted_change":0.5}'
         local entries = audit.entries(table.concat(lines, "\n"))
         assert.equal(1, #entries)
         assert.same({ 1, "w", 0.5 }, { entries[1].id, entries[1].outcome, entries[1].predicted_change })

@@ -48,6 +48,23 @@ describe("the review of a move of pages", function()
             told(one, { from = 3, to = 5, pages = 2 }, "undo"))
     end)
 
+    it("says that hits rise anyway, before it says what the move brings", function()
+        local one = view.observer()
+        for i = 0, 20 do
+            one:observe(snapshots.make(1000 + i, { [3] = snapshots.full(10, 0, { get_hits = 500 * i }),
+                [5] = snapshots.full(1, 300 * i, { cmd_set = 300 * i, get_hits = 9 * i + 2 * i * i }) },
+                { evictions = 300 * i, cmd_get = 1000 * i, get_hits = 509 * i + 2 * i * i }))
+        end
+        local labels, asked = {}, { change = { from = 3, to = 5, pages = 1 } }
+        for _, sentence in ipairs(prediction.change(one, asked)) do
+            labels[#labels + 1] = (sentence.label == "also" or sentence.label == "expects") and sentence.label or nil
+        end
+        assert.same({ "also", "expects" }, labels)
+        assert.equal("hits rise anyway, by 4.0 points in 10s: that is not the effect of the change",
+            told(one, asked.change, "also"))
+        assert.is_nil(told(watched({}, 400, { hits = 500 }), asked.change, "also"))
+    end)
+
     it("warns of a source that evicts more, by the mean that its row of the class table has", function()
         local one = watched({ age = 600 }, 400, { donor_evicts = 500 })
         assert.equal("class 3 evicts more: 500 items a second, class 5 only 400",

@@ -50,8 +50,44 @@ describe("the verdict", function()
         assert.equal("hits 65.5% -> 57.0%", words(10, function(second) -- against the trend
             return second < 0 and 710 + 10 * second or 570
         end))
-        local one = seen(10, function(second) return 710 + 10 * second end)
-        assert.equal(1, one:outcome(1000, 1000).drift)
+        assert.equal("hits 65.5% -> 80.5%, up to 10.0 points of it under way before", words(10, function(second)
+            return 710 + 10 * second + (second >= 0 and 50 or 0)
+        end))
+    end)
+
+    -- The effect on hits that the verdict counts, and twice its error, of a change after which hits are f(second).
+    local function effect(to, f)
+        local outcome = seen(to, f):outcome(1000, 1000)
+        return outcome.effect, 2 * outcome.effect_error
+    end
+
+    it("counts half of what hits would move by themselves as no effect, and doubts as much", function()
+        for most, counted in pairs({ [14] = 0.1 + 0.07 / 2, [0] = 0.1275 - 0.07 / 2 }) do -- until then they rise
+            local found, doubt = effect(14, function(second)
+                return 600 + 5 * math.min(second, most) + (second >= 0 and 100 or 0)
+            end)
+            assert.near(counted, found, 1e-9)
+            assert.near(0.1, found, doubt)
+            assert.is_true(doubt < 0.06)
+        end
+    end)
+
+    it("judges a prediction by the seconds that it is for, and by none that come later", function()
+        local function later(second) return second < 0 and 600 or second < 15 and 650 or 900 end
+        assert.near(0.05, effect(14, later), 1e-9)
+        assert.near(0.05, effect(60, later), 1e-9)
+        assert.near(0.05, effect(4, later), 1e-9)
+    end)
+
+    it("takes hits that come back after a flush for no fall before it", function()
+        local one, gets, hits = view.observer(), 0, 0
+        for second = -20, 0 do
+            local flushed_s = second + 15
+            one:observe(snapshots.make(1000 + second, {}, { cmd_get = gets, get_hits = hits, evictions = 0,
+                uptime = 5000 + second, curr_items = 50000, cmd_flush = flushed_s >= 0 and 1 or 0 }))
+            gets, hits = gets + 1000, hits + (flushed_s < 0 and 900 or 300 + 20 * flushed_s)
+        end
+        assert.matches("^hits rise anyway", one.past:caveat())
     end)
 
     -- Filled by 1,000 items a second until `full`; then each new item evicts one.
@@ -248,9 +284,9 @@ describe("the verdict", function()
         assert.is_nil(caveat(flat))
         assert.equal("the cache is still filling: a rise of hits will not count as the effect of the change",
             caveat(filling(9, function() return 700 end)))
-        assert.equal("hits rise before the change already: if they go on so, that will not count as its effect",
+        assert.equal("hits rise anyway, by 10.0 points in 10s: that is not the effect of the change",
             caveat(function(second) return 710 + 10 * second end))
-        assert.equal("hits fall before the change already: if they go on so, that will not count as its effect",
+        assert.equal("hits fall anyway, by 10.0 points in 10s: that is not the effect of the change",
             caveat(function(second) return 610 - 10 * second end))
         local _, _, one = with_traffic(1, -3, 0)
         assert.equal("the cache was just flushed: the change will not be judged", one.past:caveat())

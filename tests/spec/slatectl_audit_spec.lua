@@ -17,7 +17,7 @@ describe("the changes on record", function()
         add(2, 7300, "127.0.0.1:2", '"what":"move","src":3,"dst":4,"pages":2')
         add(3, 60, "127.0.0.1:1", '"what":"move","src":5,"dst":6,"pages":1')
         file:write('{"schema":"slate/audit/1","what":"outcome","of":3,"words":"so it is","predicted_change":0.02,'
-            .. '"predicted_least":0.012,"predicted_most":0.05,"hit_ratio_before":0.5,"hit_ratio_after":0.51}\n')
+            .. '"predicted_least":0.012,"predicted_most":0.05,"effect":0.01}\n')
         add(4, 30, "127.0.0.1:1", '"what":"geometry","is":"slabs geometry factor 2","generation":1')
         file:close()
     end)

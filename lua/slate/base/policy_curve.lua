@@ -38,7 +38,10 @@ local SLOPES <const>, SLOPE_LEAST <const> = 12, 0.02 -- the number of weighted s
 local DOUBT_SHARE <const> = 0.025 -- the share of the weight above the reported most, and below the reported least
 local EXACT_READS <const> = 1e9 -- of a curve without reads and band, as policies have it: the curve counts as exact
 local DEVIATIONS <const> = 1.96 -- 19 of 20 values of a normal distribution are so near to the mean
-local JUDGED_FROM_S <const>, JUDGED_TO_S <const> = 4, 14 -- after a move: the seconds of its outcome
+local JUDGED_FROM_S <const>, JUDGED_TO_S <const> = 4, 14
+
+--- From and to, in seconds after a move: the time of its outcome.
+M.JUDGED_S = { JUDGED_FROM_S, JUDGED_TO_S }
 
 -- (e^z - 1) / z
 local function growth(z)

@@ -60,13 +60,12 @@ end
 
 -- The figures of an outcome, by their names in an entry.
 local OUTCOME <const> = { predicted_change = "predicted_change", predicted_least = "predicted_least",
-    predicted_most = "predicted_most", drift = "drift", measured_error = "hit_ratio_error",
-    hit_ratio_before = "hit_ratio_before", hit_ratio_after = "hit_ratio_after" }
+    predicted_most = "predicted_most", drift = "drift", measured_change = "effect", measured_error = "effect_error" }
 
 --- All entries of a text, the oldest first; other lines are skipped. An entry has the outcome of its change: outcome,
 -- the words; and for the hit ratio, if known, predicted_change, predicted_least, predicted_most, measured_change, its
--- standard error (measured_error) and drift (1: it rose before the change already, the cache was still filling, or the
--- load changed; -1: it fell so); and not_judged ("restart", "reset", "flush" or "traffic": why nothing is known).
+-- standard error (measured_error) and drift (1: the cache was still filling, or it rose while the load changed; -1: it
+-- fell so); and not_judged ("restart", "reset", "flush" or "traffic": why nothing is known).
 function M.entries(text)
     local list, by_id = {}, {}
     for line in text:gmatch("[^\n]+") do
@@ -80,7 +79,6 @@ function M.entries(text)
                 of[to] = type(entry[from]) == "number" and entry[from] or nil
             end
             of.not_judged = type(entry.not_judged) == "string" and entry.not_judged or nil
-            of.measured_change = of.hit_ratio_after and of.hit_ratio_before and of.hit_ratio_after - of.hit_ratio_before
         end
     end
     return list
@@ -144,7 +142,7 @@ local function came_true(entry)
 end
 
 --- The accuracy of predictions, from the entries with a prediction and an outcome. It leaves out changes that were not
--- judged, and hit ratios that moved before the change already: the effect is unknown. { predictions (a count), median,
+-- judged, and those while the cache filled or the load changed: the effect is unknown. { predictions (a count), median,
 -- p90 (errors of the hit ratio), within (how many outcomes were between the least and the most predicted, but for the
 -- error of measuring them), left_out (how many were left out) }; without predictions, the first is 0, and median, p90
 -- and within are absent.
@@ -329,7 +327,7 @@ function M.outcome_fields(outcome)
         words = outcome.words, for_s = outcome.for_s, drift = outcome.drift, not_judged = outcome.not_judged,
         items_lost = outcome.items_lost,
         hit_ratio_before = before.hit_ratio, hit_ratio_after = after.hit_ratio,
-        hit_ratio_error = outcome.error,
+        hit_ratio_error = outcome.error, effect = outcome.effect, effect_error = outcome.effect_error,
         evictions_before_per_s = before.evictions_per_s, evictions_after_per_s = after.evictions_per_s,
     }
 end

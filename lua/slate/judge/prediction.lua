@@ -258,8 +258,11 @@ end
 -- server's prediction for other chunk sizes), curves (of the classes of moves by id, as lists of { bytes, hit_ratio };
 -- nil: not requested) and the change, or changes: a list of moves that are sent together.
 function M.change(one, replies)
-    local list = {}
-    local function add(label, text, tone)
+    local list, add = {}, nil
+    function add(label, text, tone)
+        if label == "expects" and text then
+            add("also", one.past and one.past:caveat(), "warn")
+        end
         if text then
             list[#list + 1] = { label = label, text = text, tone = tone }
         end

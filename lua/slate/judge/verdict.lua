@@ -6,6 +6,7 @@
 local chance = require "slate.judge.chance"
 local core = require "slate.base.policy_core"
 local limits = require "slate.judge.thresholds"
+local load_shift = require "slate.judge.load_shift"
 local policy_curve = require "slate.base.policy_curve"
 local snapshot = require "slate.facts.snapshot"
 local units = require "slate.base.units"
@@ -172,7 +173,7 @@ function M.prediction_words(made, expects_gain)
     return M.change_words(made) .. DOUBTS[promise] .. seen
 end
 
-local WINDOW_S <const> = limits.verdict_lasts_s + 2 * limits.lately_s
+local WINDOW_S <const> = limits.verdict_lasts_s + 3 * limits.lately_s
 
 local Past = {}
 Past.__index = Past
@@ -183,18 +184,6 @@ function M.past()
     return setmetatable({}, Past)
 end
 
--- The requests for each class by its chunk size, or its id where that is not reported: a get that misses mostly ends in
--- a set, so pages, which turn misses into hits, do not change the sum. As text, "size count stores size …": a table for
--- each sample would take six times the memory. An infinite count is skipped when the text is read.
-local function requests_of(classes)
-    local parts = {}
-    for _, class in pairs(classes or {}) do
-        parts[#parts + 1] = ("%.0f %.0f %.0f"):format(class.chunk_size or class.id,
-            (class.get_hits or 0) + (class.cmd_set or 0), class.cmd_set or 0)
-    end
-    return table.concat(parts, " ")
-end
-
 --- Takes a snapshot. After a restart or a reset of the counters the history is invalid: make a new one.
 function Past:add(now)
     local general = now.general
@@ -202,7 +191,7 @@ function Past:add(now)
     self[#self + 1] = {
         time_s = now.time_s, gets = general.cmd_get, hits = general.get_hits, evictions = general.evictions,
         lost = lost and (general.slab_reassign_evictions_nomem or 0) + (general.slab_reassign_busy_deletes or 0),
-        refused = snapshot.refused_stores(now), items = general.curr_items, requests = requests_of(now.classes),
+        refused = snapshot.refused_stores(now), items = general.curr_items, requests = load_shift.load_of(now.classes),
         flushes = general.cmd_flush, moved = now.slated and general.slabs_moved,
     }
     while self[2] and self[2].time_s < now.time_s - WINDOW_S do
@@ -241,9 +230,10 @@ local function last_until(past, time_s)
     return found
 end
 
-local function first_from(past, time_s)
+-- flushes (optional): so many were counted until then.
+local function first_from(past, time_s, flushes)
     for _, sample in ipairs(past) do
-        if sample.time_s >= time_s then
+        if sample.time_s >= time_s and (not flushes or sample.flushes == flushes) then
             return sample
         end
     end
@@ -272,20 +262,43 @@ function Past:before(time_s)
     return whole, self[from], self[at]
 end
 
--- Whether the hit ratio rose (1) or fell (-1) by itself between two samples, from the first half to the second; nil if
--- it stood still or too little was seen.
-local function drift_of(past, first, turn)
-    local middle = last_until(past, (first.time_s + turn.time_s) / 2)
+-- By how much the hit ratio moved by itself, a second, until a sample: from the first half of the last twenty seconds,
+-- or of those since the last flush, to the second; the standard error, and whether it is more than chance. 0, 0 if too
+-- little was seen. before: the figures until then, with their spreads.
+local function drift_of(past, turn, before)
+    local first = first_from(past, turn.time_s - 2 * limits.lately_s, turn.flushes)
+    local middle, half_s = last_until(past, (first.time_s + turn.time_s) / 2), (turn.time_s - first.time_s) / 2
     if math.min(middle.time_s - first.time_s, turn.time_s - middle.time_s) < limits.verdict_half_least_s then
-        return nil
+        return 0, 0
     end
     local a, b = M.between(first, middle), M.between(middle, turn)
     if not (a.hit_ratio and b.hit_ratio) then
+        return 0, 0
+    end
+    local per_s = (b.hit_ratio - a.hit_ratio) / half_s
+    local error = math.sqrt(before.spreads.hit_ratio or 1) * chance.joint(a.error, b.error) / half_s
+    return per_s, error, math.abs(per_s) > limits.errors_apart * error
+end
+
+-- From the middle of the time before a change to that of the time after it, in seconds.
+local function apart_s(first, turn, start, last)
+    return (start.time_s + last.time_s - first.time_s - turn.time_s) / 2
+end
+
+-- The effect of a change on the hit ratio in the seconds that predictions are for, and its standard error. Hits that
+-- moved by themselves may stop or go on: half of what they would bring is not the effect, and as much is in doubt.
+-- nil if too little was seen.
+local function effect_of(past, before, first, turn, ended_s, per_s, per_s_error)
+    local last = last_until(past, ended_s + policy_curve.JUDGED_S[2])
+    local start = first_from(past, math.min(ended_s + policy_curve.JUDGED_S[1], (ended_s + last.time_s) / 2))
+    local after = start.time_s < last.time_s and M.between(start, last) or {}
+    local error = chance.error("hit_ratio", before, after)
+    if not error then
         return nil
     end
-    local change = b.hit_ratio - a.hit_ratio
-    local is_sure = math.abs(change) > limits.errors_apart * chance.joint(a.error, b.error)
-    return is_sure and (change > 0 and 1 or -1) or nil
+    local half_s = apart_s(first, turn, start, last) / 2
+    return after.hit_ratio - before.hit_ratio - per_s * half_s,
+        math.sqrt(error ^ 2 + (per_s * half_s) ^ 2 / 3 + (per_s_error * half_s) ^ 2)
 end
 
 -- True if the cache was still filling between two samples: new items went to free memory, not to the place of others.
@@ -306,59 +319,12 @@ local function was_filling(past, first, turn)
         and math.min(came, turn.items - least) >= limits.verdict_filled_least_ratio * turn.items or nil
 end
 
--- What came between two samples by chunk size: the requests, their sum, and the stores among them.
-local function requests_between(from, to)
-    local requests_before, stores_before, requests, stores, sum = {}, {}, {}, {}, 0
-    for size, count, stored in from.requests:gmatch("(%d+) (%d+) (%d+)") do
-        requests_before[size], stores_before[size] = count, stored
-    end
-    for size, count, stored in to.requests:gmatch("(%d+) (%d+) (%d+)") do
-        requests[size] = math.max(0, count - (requests_before[size] or 0))
-        stores[size] = math.max(0, stored - (stores_before[size] or 0))
-        sum = sum + requests[size]
-    end
-    return requests, sum, stores
-end
-
--- The sizes of both lists, ascending, and whether each list has them all.
-local function sizes_of_both(one, other)
-    local sizes, is_same = {}, true
-    for size in pairs(one) do
-        sizes[#sizes + 1], is_same = size, is_same and other[size] ~= nil
-    end
-    for size in pairs(other) do
-        sizes[#sizes + 1], is_same = not one[size] and size or nil, is_same and one[size] ~= nil
-    end
-    table.sort(sizes, function(a, b) return tonumber(a) < tonumber(b) end)
-    return sizes, is_same
-end
-
--- The share of the requests that went to items of other sizes after a change than before (the total variation distance
--- of the two mixes); 0 if that may be chance, or there were no requests. Where chunk sizes came or went, classes are
--- compared together up to each size that took stores before and after: no item changed sides there.
-local function load_shift(first, turn, start, last)
-    local was, were, was_stored = requests_between(first, turn)
-    local is, are, is_stored = requests_between(start, last)
-    if were == 0 or are == 0 then
-        return 0
-    end
-    local sizes, is_same = sizes_of_both(was, is)
-    local apart, by_chance, a, b = 0, 0, 0, 0
-    for i, size in ipairs(sizes) do
-        a, b = a + (was[size] or 0) / were, b + (is[size] or 0) / are
-        if is_same or i == #sizes or (was_stored[size] or 0) > 0 and (is_stored[size] or 0) > 0 then
-            apart = apart + math.abs(b - a) / 2
-            by_chance = by_chance + math.sqrt((a + b) / 2 * (1 / were + 1 / are)) / 2
-            a, b = 0, 0
-        end
-    end
-    return apart > limits.errors_apart * by_chance and apart or 0
-end
-
 --- What came of a change that was made between two times, in seconds; events during the change belong to neither side.
 -- Returns { before, after (each with hit_ratio and evictions_per_s as far as they are known), error (the standard error
--- of the difference of their hit ratios), drift (of hits that may have another cause than the change: 1 if hits rose
--- before it already, would rise because the cache was still filling, or rose while the load changed, -1 if hits fell
+-- of the difference of their hit ratios), rise (of the hit ratio by itself, if it goes on as before the change; below
+-- 0: a fall; nil if there was none but by chance), effect and effect_error (of the change on hits, in the seconds
+-- that predictions are for, and its standard error; nil if unknown), drift (of hits that may have another cause than
+-- the change: 1 if they would rise because the cache was still filling, or rose while the load changed, -1 if hits fell
 -- so; else nil), filling (true if the cache was; else nil),
 -- shift (the share of the requests that went to other classes than before, if hits may have changed for that; else
 -- nil), not_judged ("flush": in that time, which shows at once; "traffic": fell so far that nothing can be judged;
@@ -380,18 +346,21 @@ function Past:outcome(began_s, ended_s)
     -- Requests may go to other classes than before, where hits are more or fewer. That may explain a change of the hit
     -- ratio up to the share of these requests.
     local change = before.hit_ratio and after.hit_ratio and math.abs(after.hit_ratio - before.hit_ratio) or 0
-    local shift = start ~= last and load_shift(first, turn, start, last) or 0
+    local shift = start ~= last and load_shift.shift(first, turn, start, last) or 0
     if (increase(first, turn, "moved") or 0) + (start and increase(start, last, "moved") or 0) > 0 then
         before.evictions_per_s, before.evictions_per_kread = nil, nil -- slated counts what other moves lost
     end
     shift = shift >= math.max(limits.verdict_shift_least_ratio, change) and shift or nil
     local traffic = (before.reads_per_s or 0) > 0 and after.reads_per_s and after.reads_per_s / before.reads_per_s
     traffic = traffic and traffic < limits.verdict_traffic_least_ratio and traffic or nil
+    local per_s, per_s_error, is_sure = drift_of(self, turn, before)
+    local effect, effect_error = effect_of(self, before, first, turn, ended_s, per_s, per_s_error)
     local by_load = shift and ((after.hit_ratio or 0) < (before.hit_ratio or 0) and -1 or 1)
     by_load = traffic and -1 or by_load
     return {
         before = before, after = after, error = chance.error("hit_ratio", before, after),
-        drift = filling and 1 or by_load or drift_of(self, first, turn), filling = filling,
+        rise = is_sure and per_s * apart_s(first, turn, start, last) or nil, effect = effect,
+        effect_error = effect_error, drift = filling and 1 or by_load, filling = filling,
         shift = shift, not_judged = traffic and "traffic" or nil, traffic = traffic,
         items_lost = increase(turn, last, "lost"), for_s = last.time_s - ended_s,
     }
@@ -400,17 +369,17 @@ end
 --- Why a rise or a fall of hits will not be the effect of a change that is made now: words; nil if it may be.
 function Past:caveat()
     local last = self[#self]
-    local first = last and first_from(self, last.time_s - limits.lately_s)
-    if not last or first == last then
+    local before, first = self:before(last and last.time_s)
+    if not before then
         return nil
     elseif (increase(first, last, "flushes") or 0) > 0 then
         return "the cache was just flushed: the change will not be judged"
     elseif was_filling(self, first, last) then
         return "the cache is still filling: a rise of hits will not count as the effect of the change"
     end
-    local drift = drift_of(self, first, last)
-    return drift and ("hits %s before the change already: if they go on so, that will not count as its effect")
-        :format(drift > 0 and "rise" or "fall") or nil
+    local per_s, _, is_sure = drift_of(self, last, before)
+    return is_sure and ("hits %s anyway, by %.1f points in %ds: that is not the effect of the change"):format(
+        per_s > 0 and "rise" or "fall", math.abs(per_s) * limits.lately_s * 100, limits.lately_s) or nil
 end
 
 --- The figures of M.between from a time on; {} if too little was seen.
@@ -422,20 +391,21 @@ function Past:since(time_s)
     return M.between(start, last)
 end
 
--- Hits that moved before the change already, and go on the same way, do not move because of the change. Returns the
--- words, and by how much hits rose.
-local function hits_in_words(before, after, error, drift)
+-- Hits that moved before the change already may go on the same way (rise, of an outcome), and do not move because of
+-- the change. Returns the words, and by how much hits rose.
+local function hits_in_words(before, after, error, rise)
     if not (before.hit_ratio and after.hit_ratio) then
         return nil
     end
     local was, is = units.percent(before.hit_ratio, 1), units.percent(after.hit_ratio, 1)
-    if was == is or math.abs(after.hit_ratio - before.hit_ratio) <= limits.errors_apart * error then
+    local change, doubt = after.hit_ratio - before.hit_ratio, limits.errors_apart * error
+    if was == is or math.abs(change) <= doubt then
         return ("hits %s, as before"):format(is), 0
     end
-    local change = after.hit_ratio - before.hit_ratio
-    local goes_on = drift and drift * change > 0
-    return ("hits %s -> %s%s"):format(was, is, goes_on and (drift > 0 and ", but they rose before it already"
-        or ", but they fell before it already") or ""), change
+    local goes_on = rise and rise * change > 0 and math.abs(rise) or 0
+    return ("hits %s -> %s%s"):format(was, is, goes_on >= math.abs(change) - doubt
+        and (change > 0 and ", but they rose before it already" or ", but they fell before it already")
+        or goes_on > 0 and (", up to %.1f points of it under way before"):format(goes_on * 100) or ""), change
 end
 
 -- The words, and whether evictions grew: per 1,000 reads, since less traffic evicts less; without reads, a second.
@@ -469,11 +439,11 @@ local NOT_JUDGED <const> = {
 -- known. Where it is not judged, only the reason. A cache that was filling hits more, and evicts more, whatever the
 -- change was.
 function M.verdict_words(outcome)
-    local drift = not outcome.filling and not outcome.shift and outcome.drift
+    local rise = not outcome.filling and not outcome.shift and outcome.rise
     if outcome.not_judged then
         return NOT_JUDGED[outcome.not_judged](outcome) .. ": not judged"
     end
-    local hits, hits_change = hits_in_words(outcome.before, outcome.after, outcome.error, drift)
+    local hits, hits_change = hits_in_words(outcome.before, outcome.after, outcome.error, rise)
     local evictions, evicts_more = evictions_in_words(outcome.before, outcome.after)
     local parts = { hits }
     parts[#parts + 1] = evictions

@@ -131,7 +131,7 @@ local function accuracy_words(name, found)
             .. "least and their most, where 19 of 20 are meant to"):format(units.plural(found.predictions,
             "prediction"), found.median * 100, found.p90 * 100, found.within, found.predictions)
     return ("%s: %s%s\n"):format(name, words, found.left_out > 0
-        and ("; %d left out: not judged, or hits rose or fell without the change"):format(found.left_out) or "")
+        and ("; %d left out: not judged, or the cache filled, or the load changed"):format(found.left_out) or "")
 end
 
 local function accuracy(context, parsed, entries, words)
