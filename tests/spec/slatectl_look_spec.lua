@@ -236,6 +236,9 @@ for _, kind in ipairs(server.both()) do
                 assert.truthy(found.seconds >= 1 and found.noted > 0 and found.lost >= 0, out)
                 assert.truthy(one.bytes_doubt and one.requests <= found.requests and one.bytes <= found.bytes, out)
                 assert.truthy(err:find("counting every request for 1 s", 1, true), err)
+                local who = one.who[1]
+                assert.is_string(who.host) -- a socket's name, or what that version has for it
+                assert.same({ 1, 1, 1, {} }, { #one.who, who.share, who.connections, who.ports })
             end
         end)
 

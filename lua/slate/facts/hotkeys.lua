@@ -177,6 +177,7 @@ function Counter:who(key, before, after)
                 hosts[host or ""], list[#list + 1] = at, at
             end
             at.requests, at.connections = at.requests + requests, at.connections + 1
+            port = math.tointeger(tonumber(port))
             at.ports[#at.ports + 1] = port and { port = port, share = requests / one.requests }
         end
     end

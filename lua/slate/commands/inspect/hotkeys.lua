@@ -3,6 +3,7 @@
 local clock = require "slate.base.clock"
 local hotkeys = require "slate.facts.hotkeys"
 local must = require("slate.base.failure").must
+local table_text = require "slate.base.table"
 local units = require "slate.base.units"
 
 local M = {}
@@ -31,7 +32,13 @@ local function dropped(client)
     return (require("slate.facts.stats").read(client) or {}).log_worker_dropped
 end
 
--- Counts for so long, or until an interrupt. Returns the counter's result, or nil, message, code.
+-- The addresses of the connections by number; none if the server does not name them.
+local function addresses(client)
+    return hotkeys.addresses(require("slate.facts.stats").text_of(client:stats("conns")))
+end
+
+-- Counts for so long, or until an interrupt. Returns the counter's result, and a function that tells who asked for a
+-- key; or nil, message, code.
 local function count_requests(context, other, for_s)
     local before = dropped(other)
     local client <close> = must(context:connect())
@@ -40,6 +47,7 @@ local function count_requests(context, other, for_s)
         return nil, line and ("the server refuses to be watched: %s"):format(
             require("slate.wire.request").printable(line)) or message, line and "refused" or code
     end
+    local named = addresses(other)
     local counter, started_s = hotkeys.counter(), clock.steady_s()
     repeat
         local at_s = clock.steady_s()
@@ -51,7 +59,10 @@ local function count_requests(context, other, for_s)
         end
     until at_s >= started_s + for_s
     local seconds, after = clock.steady_s() - started_s, before and dropped(other)
-    return counter:result(seconds, after and math.max(0, after - before))
+    local named_after = addresses(other)
+    return counter:result(seconds, after and math.max(0, after - before)), function(key)
+        return counter:who(key, named, named_after)
+    end
 end
 
 -- The cells of a figure of a key: a second, at least, at most, and the share of all; "-" where it is not known.
@@ -75,6 +86,18 @@ local function out_keys(context, hot, is_watched)
     context:out_table(is_watched and COLUMNS:gsub("READ", "≤READ") or COLUMNS, rows)
 end
 
+-- Below the table, because the addresses take a line or more: who asks for each key.
+local function out_who(context, keys)
+    local lines = {}
+    for _, one in ipairs(keys) do
+        lines[#lines + 1] = one.who and one.who[1]
+            and table_text.wrap(one.key .. ": " .. hotkeys.who_words(one.who), 2) or nil
+    end
+    if lines[1] then
+        context:out("who asks:\n" .. table.concat(lines, "\n") .. "\n")
+    end
+end
+
 -- The sample, in words.
 local function sample_words(hot, is_watched)
     local seconds = hot.seconds and (" of the last %.1f s"):format(hot.seconds) or ""
@@ -95,19 +118,31 @@ function M.run(context, parsed)
         context:print_note(("counting every request for %g s, which takes processor time of the server: see slatectl(1)"
             ):format(for_s))
     end
-    local hot = is_watched and must(count_requests(context, client, for_s))
-        or not is_watched and must(hotkeys.read(client))
+    local hot, who_of
+    if is_watched then
+        hot, who_of = must(count_requests(context, client, for_s))
+    else
+        hot = must(hotkeys.read(client))
+    end
     client:close()
     hotkeys.sort(hot.keys, parsed.by, parsed.count or COUNT)
     for _, one in ipairs(hot.keys) do
+        one.who = who_of and who_of(one.key)
         one.key = hotkeys.shown_key(one.key)
     end
     if context.json then
-        hot.server, hot.time_s = context.server.name, clock.time_s()
-        hot.keys = require("slate.base.json").array(hot.keys)
+        local array = require("slate.base.json").array
+        hot.server, hot.time_s, hot.keys = context.server.name, clock.time_s(), array(hot.keys)
+        for _, one in ipairs(hot.keys) do
+            one.who = one.who and array(one.who)
+            for _, at in ipairs(one.who or {}) do
+                at.ports = array(at.ports)
+            end
+        end
         context:out_json("slate/hotkeys/1", hot)
     elseif #hot.keys > 0 then
         out_keys(context, hot, is_watched)
+        out_who(context, hot.keys)
         context:out(sample_words(hot, is_watched) .. "\n")
     end
     if #hot.keys == 0 then
