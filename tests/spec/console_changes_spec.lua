@@ -221,7 +221,14 @@ describe("slatetop's changes", function()
         record(one, 8, HERE .. '"what":"move","src":12,"dst":4,"pages":3,"undoes":7')
         assert.equal("128", undo().value)
         record(one, 9, HERE .. '"what":"move","src":-1,"dst":4,"pages":1')
-        assert.truthy(undo():find("chose the source"))
+        step, title = undo() -- that has no way back, and is passed over
+        assert.equal("128", step.value)
+        assert.matches("change 5 on record; change 9 cannot be taken back: the server chose the source itself$", title)
+        record(one, 10, HERE .. '"what":"set","name":"verbosity","was":"5","is":"6"')
+        step, title = undo() -- nor that, over the value of another client
+        assert.equal("128", step.value)
+        assert.matches("record; change 10 stays: verbosity is no longer 6 but 0: another client changed it since; "
+            .. "change 9 cannot", title)
         for i = 1, 3000 do
             record(one, 20 + i, '"server":"c:1","what":"set","name":"verbosity","was":"0","is":"1"')
         end

@@ -409,6 +409,20 @@ describe("a change to marked servers", function()
         assert.same({}, { open(set, set + 1) }) -- it is back already
     end)
 
+    it("shows what an undo of several changes leaves to others, and does not send that", function()
+        local one = console()
+        local set = tonumber(change.row(one.frame.live, "verbosity").now)
+        local function entry(name, was, is) return { name = name, was = tostring(was), is = tostring(is) } end
+        review.open(one.ui, { { name = "verbosity", value = "1", undoes = entry("verbosity", set + 1, set + 2) },
+            { name = "hot_lru_pct", value = "30" } }, "undo", "set verbosity=2 hot_lru_pct=20")
+        one.draw()
+        assert.is_nil(one.ui.review.refusal)
+        assert.matches(("leaves +verbosity is no longer %d but %d: another client changed it"):format(set + 2, set),
+            one.text)
+        assert.is_nil(one.text:find("verbosity 1", 1, true))
+        assert.truthy(one.text:find("lru tune 30", 1, true), one.text)
+    end)
+
     it("shows the end of an address that its title cannot hold", function()
         local one = console()
         one.frame.live.server = "/" .. ("long/"):rep(20) .. "one.sock"

@@ -195,6 +195,22 @@ describe("a move from slatetop", function()
         end
     end)
 
+    it("is passed over by the next undo once the server has none of its pages, where there is a change before it",
+        function()
+        local server = new_server()
+        local console = new_console(server)
+        console.begin({ { name = "slab_automove", value = "2" } })
+        console.begin(move(3))
+        server.pages[7] = 0
+        server:move(12, 7, 3)
+        console.second(nil, nil, nil, nil, nil, 1)
+        assert.matches("were moved on meanwhile; nothing was sent", (console.undo()))
+        local said, proposed = console.undo()
+        assert.equal("automove mode eviction → off", said)
+        assert.matches("^set automove mode to eviction; change 2 stays: the pages of class 12 were ", proposed.title)
+        assert.matches("were moved on meanwhile; nothing was sent", (console.undo())) -- no other is left
+    end)
+
     it("of a plan tells the sum of all, and what ended a plan too early", function()
         local plan = { { from = 4, to = 12, pages = 2 }, { from = 4, to = 12, pages = 3 } }
         for _, case in ipairs({ { {}, "all 2 moves made: 5 of 5 pages moved, 2000 items lost" },
@@ -291,9 +307,23 @@ describe("undo in slatetop", function()
         set(console, "temporary_ttl", "30", "40", "you@there")
         set(console, "temporary_ttl", "40", "30", "you@there", 3)
         set(console, "temporary_ttl", "30", "40") -- you again
-        assert.matches("lru temp_ttl is no longer 30 s but 40 s, set by you@there; nothing", console.undo(), 1, true)
+        local stays <const> = "lru temp_ttl is no longer 30 s but 40 s, set by you@there"
+        assert.equal("1 of 2 changes made; " .. stays .. ": not taken back", (console.undo())) -- the rest
+        assert.equal("0", console.server.settings.slab_automove)
+        assert.matches(stays .. "; nothing was sent", console.undo(), 1, true)
         set(console, "temporary_ttl", "40", "61", "me", 2) -- by slatectl undo 2 --force
-        assert.equal("automove mode ratio → off", (console.undo()))
+        assert.matches("^nothing to undo", (console.undo()))
+    end)
+
+    it("of several values that others all set since sends nothing, and names each", function()
+        local console = new_console(new_server())
+        console.begin({ { name = "slab_automove", value = "1" }, { name = "temporary_ttl", value = "30" } })
+        local sent = #console.server:sent()
+        set(console, "slab_automove", "1", "2")
+        set(console, "temporary_ttl", "30", "40")
+        assert.equal("0 of 2 changes made; lru temp_ttl is no longer 30 s but 40 s: not taken back; "
+            .. "automove mode is no longer ratio but eviction: not taken back", (console.undo()))
+        assert.same({ sent, true }, { #console.server:sent(), console.acting.has_failed })
     end)
 
     it("of what another client took back already sends nothing, and goes on record", function()

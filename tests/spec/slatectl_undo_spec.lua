@@ -59,14 +59,27 @@ for _, kind in ipairs(server.both()) do
             assert.same(before, ctl.settings())
         end)
 
-        it("takes nothing back of a command of which one change cannot be", function()
+        it("leaves what others changed of a command, takes the rest back, and names what is left", function()
             local before = ctl.settings()
+            ctl.succeed("set verbosity=1")
             ctl.succeed("set lru_crawler_sleep=300 temporary_ttl=30")
             ctl.client:command("lru temp_ttl 40")
+            local left = "change 3: temporary_ttl is no longer 30 but 40: not taken back\n"
+            local dry = ctl.succeed("undo --dry-run")
+            assert.equal(("would leave %swould undo change 2: set lru_crawler_sleep 300 -> %s\nnothing was sent\n")
+                :format(left, before.lru_crawler_sleep), dry)
+            local code, out, err = ctl.run("undo")
+            assert.equal(1, code)
+            assert.equal(left:gsub(":", " is left:", 1), out:match("^[^\n]*\n"))
+            assert.matches("\nchange 2 is taken back: ", out)
+            assert.matches("1 of 2 changes were taken back; others changed the rest since; to take it back anyway: "
+                .. "slatectl %-s %S+ undo 3 %-%-force; to take back the change before it: slatectl undo 1\n$", err)
+            local now = ctl.settings()
+            assert.same({ before.lru_crawler_sleep, "40" }, { now.lru_crawler_sleep, now.temporary_ttl })
             ctl.refuses(1, "undo", "temporary_ttl is no longer 30 but 40; nothing was sent; to take it back anyway: "
                 .. "slatectl -s ")
-            assert.equal("300", ctl.settings().lru_crawler_sleep)
             ctl.succeed("undo --force")
+            ctl.succeed("undo")
             assert.same(before, ctl.settings())
         end)
 

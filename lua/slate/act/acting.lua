@@ -7,6 +7,7 @@
 local audit = require "slate.facts.audit"
 local class_ids = require "slate.facts.class_ids"
 local clock = require "slate.base.clock"
+local find = require "slate.base.find"
 local limits = require "slate.judge.thresholds"
 local bounds = require "slate.judge.bounds"
 local prediction = require "slate.judge.prediction"
@@ -33,7 +34,7 @@ Acting.__name = "slate.act.acting"
 -- server is asked for once it answers again), nil when there is none.
 function M.new(about)
     return setmetatable({ server = about.server, observer = about.observer, record = about.record, undo = {}, redo = {},
-        notes = {} }, Acting)
+        refused = {}, notes = {} }, Acting)
 end
 
 function Acting:note(kind, text)
@@ -142,21 +143,22 @@ function Acting:do_step(client, run, i)
     local function progress(moved, wanted)
         run.progress = shown.progress(step, moved, wanted)
     end
-    local words, id, code, entry, is_restarted
+    local words, id, code, extra, is_restarted
     local taken = run.taken and run.taken.entries[#run.taken.entries - i + 1]
     if run.kind == "trial" then
-        words, id, code, entry, is_restarted = steps.end_trial(context, client, taken, self.trial.snapshot, progress)
+        words, id, code, extra, is_restarted = steps.end_trial(context, client, taken, self.trial.snapshot, progress)
         self.trial.why = is_restarted and RESTARTED or self.trial.why
     elseif run.kind == "look" then
         words, id = steps.words_now(context, client, step)
     elseif taken then
-        words, id, code, entry = steps.take_back(context, client, taken, { is_redo = run.kind == "redo",
-            progress = progress })
+        words, id, code, extra = steps.take_back(context, client, taken, { is_redo = run.kind == "redo",
+            leaves = #run.steps > 1, progress = progress })
     else
-        words, id, code, entry = steps.carry_out(context, client, step, nil, progress)
+        words, id, code, extra = steps.carry_out(context, client, step, nil, progress)
     end
+    local entry = words and code or not words and extra or nil
     run.code = not words and code or nil
-    entry = words and code or entry
+    run.left[#run.left + 1] = words and extra and words or nil
     run.done[#run.done + 1] = entry
     local text = words and (entry and shown.done(step, entry, words) or words) or id
     if run.kind ~= "trial" or #run.steps > 1 then
@@ -177,7 +179,7 @@ function Acting:carry_out(client, run)
             return shown.ended(run, text, i - 1, true), false
         end
     end
-    return shown.ended(run, text, #run.steps), true
+    return shown.ended(run, text, #run.steps), run.kind == "trial" or #run.left < #run.steps
 end
 
 function Acting:end_change(run, is_complete)
@@ -209,6 +211,8 @@ function Acting:end_run()
             remember(self.redo, run.done, run.taken.title, run.group)
         end
         self.trial = self.trial and self.trial.entry ~= run.taken and self.trial or nil
+    elseif run.kind == "undo" and run.code == "no" and run.done[1] == nil and run.taken.entries[1].what ~= "set" then
+        self.refused[run.taken.entries[#run.taken.entries].id or 0] = text -- the next undo passes it over
     elseif run.kind == "trial" and run.code ~= "closed" then -- the operator has to take the trial back
         text, self.trial = "the trial cannot go back: " .. text, nil
     end
@@ -227,8 +231,8 @@ end
 -- Begins a run. taken: the change that the run takes back, or does again. group: of the terms.
 function Acting:start(kind, list, taken, title, group)
     self:end_outcome()
-    local run = { kind = kind, steps = list, taken = taken, title = title, done = {}, at = 1, progress = title,
-        began_s = clock.steady_s(), command = {}, group = group }
+    local run = { kind = kind, steps = list, taken = taken, title = title, done = {}, left = {}, at = 1,
+        progress = title, began_s = clock.steady_s(), command = {}, group = group }
     self.run = run
     run.talk = talk.new(function(client) return self:carry_out(client, run) end)
     return run
@@ -286,6 +290,15 @@ function Acting:last_change()
     return last, text
 end
 
+-- The change made from here that an entry of the record belongs to; nil: it was made elsewhere.
+function Acting:own_change(last)
+    for _, one in ipairs(self.undo) do
+        if find.by(one.entries, "id", last.id) then
+            return one
+        end
+    end
+end
+
 function Acting:propose(of, title)
     local list, words = way_back(of.entries, self.observer.now)
     if not list then
@@ -307,21 +320,61 @@ function Acting:propose(of, title)
     return self.proposed
 end
 
---- The last change to the server that was not taken back, made here or by another program: { title, changes, group
--- (equal for servers that got one change together; nil: this one got it alone), id (on record) }; or nil and a message.
--- `begin` of kind undo takes it back.
-function Acting:propose_undo()
-    local last, text, own = self:last_change()
+-- The proposal to take back the command of an entry; own: that change, if it was made from here.
+function Acting:propose_entry(last, text, own)
     local entries = last and audit.of_command(text, last)
     if own then
         own.entries = own.entries[#own.entries].id and entries or own.entries -- some may be taken back
         return self:propose(own, own.title)
-    elseif not last then
-        return nil, "nothing to undo: no change to this server is on record that was not taken back"
     end
     local title = #entries == 1 and shown.entry(last)
         or ("%d changes of one command, the last: %s"):format(#entries, shown.entry(last))
     return self:propose({ title = title, entries = entries }, title)
+end
+
+-- Why nothing of a proposal can be taken back; nil if something can. replies: as for shown.why_set_since; nil: not
+-- known.
+function Acting:why_stuck(proposed, why, replies)
+    if not proposed or self.refused[proposed.id] then
+        return why or self.refused[proposed.id]
+    end
+    local first
+    for _, change in ipairs(replies and proposed.changes or {}) do
+        local since = shown.why_set_since(replies, change)
+        if not since then
+            return nil
+        end
+        first = first or since
+    end
+    return first
+end
+
+--- The last change to the server that was not taken back, made here or by another program: { title, changes, group
+-- (equal for servers that got one change together; nil: this one got it alone), id (on record) }; or nil and a message.
+-- Changes of which nothing can be taken back are passed over, and the title says so, unless there is no other.
+-- replies: of the server, as slate.facts.settings_shown takes them; nil: not known. `begin` of kind undo takes it back.
+function Acting:propose_undo(replies)
+    local last, text, own = self:last_change()
+    if not last and not own then
+        return nil, "nothing to undo: no change to this server is on record that was not taken back"
+    end
+    local proposed, why = self:propose_entry(last, text, own)
+    local first, first_why, passed = proposed, why, ""
+    local stuck = self:why_stuck(proposed, why, replies)
+    while stuck and last do
+        passed = passed .. "; " .. (proposed and ("change %d stays: %s"):format(last.id, stuck) or stuck)
+        last = audit.last_undoable(text, self.server, nil, nil, audit.of_command(text, last)[1].id)
+        if last then
+            proposed, why = self:propose_entry(last, text, self:own_change(last))
+            stuck = self:why_stuck(proposed, why, replies)
+        end
+    end
+    if stuck then
+        self.proposed = first
+        return first, first_why
+    end
+    proposed.title = proposed.title .. passed
+    return proposed
 end
 
 --- The last change that was undone from here: as propose_undo; `begin` of kind redo does the change again.

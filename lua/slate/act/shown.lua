@@ -184,11 +184,14 @@ local function summed(list, entries)
 end
 
 --- How a plan ended, of which `count` steps are done; the next one failed, or (else) leaving slatetop stopped the plan.
--- run: steps, and done, the entries of the record; text: about the last step. Of moves the sum comes first.
+-- run: steps, done, the entries of the record, and left, words on changes that stay because others changed them since;
+-- text: about the last step. Of moves the sum comes first.
 function M.ended(run, text, count, has_failed)
     local sum = M.moves(run.steps) and summed(run.steps, run.done)
     if #run.steps == 1 then
         return text
+    elseif count == #run.steps and run.left[1] then
+        return ("%d of %d changes made; %s"):format(count - #run.left, count, table.concat(run.left, "; "))
     elseif count == #run.steps then
         return sum and ("all %d moves made: %s"):format(count, sum)
             or ("all %d changes made; the last: %s"):format(count, text)

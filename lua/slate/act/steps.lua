@@ -296,30 +296,42 @@ local function step_back(context, client, entry, force)
     return ok and step, ok and (words or "") .. ids or words, code
 end
 
--- The refusal to overwrite what others made of an entry, from words on it, and the way to overwrite it.
-local function refusal(context, entry, words)
+--- The way to overwrite what others made of an entry; "" where there is none.
+function M.way_to_force(context, entry)
     local can_force = entry.id and not entry.undoes and entry.what ~= "geometry"
-    return ("%s; nothing was sent%s"):format(words, can_force and ("; to take it back anyway: slatectl -s %s undo %d "
-        .. "--force"):format(context.server.name, entry.id) or "")
+    return can_force and ("; to take it back anyway: slatectl -s %s undo %d --force"):format(context.server.name,
+        entry.id) or ""
+end
+
+-- The refusal to overwrite what others made of an entry, from words on it.
+local function refusal(context, entry, words)
+    return words .. "; nothing was sent" .. M.way_to_force(context, entry)
+end
+
+local function words_left(words)
+    return words .. ": not taken back"
 end
 
 --- Checks that an entry can be taken back now. force: also over what others set since, and with pages that they moved
--- on. Returns the step, and words on what it leaves to others; or nil, message, code.
-function M.check_back(context, client, entry, force)
+-- on. Returns the step, and words on what it leaves to others; or nil, message, code. leaves: as for take_back; then
+-- false and words for what stays.
+function M.check_back(context, client, entry, force, leaves)
     local step, words, code = step_back(context, client, entry, force)
-    if step == false then
+    if step == false and leaves then
+        return false, words_left(words)
+    elseif step == false then
         return nil, refusal(context, entry, words), "no"
     end
     return step, words, code
 end
 
 --- Takes an entry of the record back. way: force, as for check_back; leaves (what others set since stays, and that is
--- no failure: the words say so, and there is no entry); is_redo (the entry is of an undo); progress. Returns as
--- carry_out.
+-- no failure: the words say so, there is no entry, and the fourth result is true); is_redo (the entry is of an undo);
+-- progress. Returns as carry_out.
 function M.take_back(context, client, entry, way)
     local step, rest, code = step_back(context, client, entry, way.force)
     if step == false and way.leaves then
-        return rest .. ": not taken back"
+        return words_left(rest), nil, nil, true
     elseif step == false then
         return nil, refusal(context, entry, rest), "no"
     elseif not step then

@@ -51,14 +51,15 @@ function M.why_not(model, change)
     return shown.why_not(model.observer, server.who(now), model.answers:replies(now), change)
 end
 
---- Why an undo would overwrite another client's value, of slate.act.shown; nil if none of its changes would.
-function M.why_set_since(model, changes)
-    for _, one in ipairs(model.now and changes or {}) do
-        local why = shown.why_set_since(model.answers:replies(model.now), one)
-        if why then
-            return why
-        end
+--- What an undo leaves to other clients: by index in its changes, why it would overwrite another's value, of
+--- slate.act.shown; and the first of these sentences if it leaves all of them.
+function M.set_since(model, changes)
+    local whys, count, first = {}, 0, nil
+    for i, one in ipairs(model.now and changes or {}) do
+        whys[i] = shown.why_set_since(model.answers:replies(model.now), one)
+        count, first = count + (whys[i] and 1 or 0), first or whys[i]
     end
+    return whys, count == #changes and first or nil, count
 end
 
 --- The lines that the change sends: a list of { line, times }.

@@ -141,7 +141,9 @@ end
 --- The change that "undo" takes back (the last one on record that was not taken back, made here or by another program),
 --- or that "redo" makes again: { title, changes }; or nil and why there is none.
 function Changes:propose(kind)
-    return call(self, kind == "redo" and "propose_redo" or "propose_undo")
+    local model = self.model
+    return call(self, kind == "redo" and "propose_redo" or "propose_undo",
+        model.now and model.answers:replies(model.now) or nil)
 end
 
 --- Ends the trial; the change stays. False when there is no trial.

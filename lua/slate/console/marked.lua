@@ -110,7 +110,7 @@ function M.targets(frame, ui, review)
             answer, why, takes_others = M.answer(frame, model, changes)
         elseif review.taken[model] then
             changes, why = review.taken[model], why_no_change(frame, model)
-            why = why or change.why_set_since(model, changes)
+            why = why or select(2, change.set_since(model, changes))
             answer = why and "refuses" or "changes"
         end
         if answer == "refuses" then

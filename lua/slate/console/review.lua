@@ -133,9 +133,9 @@ end
 
 -- The lines that a plan sends to a server: a list of { needed, rest }.
 local function lines_of(model, plan)
-    local list = {}
-    for _, one in ipairs(plan) do
-        for _, sent in ipairs(change.lines(model, one)) do
+    local list, left = {}, change.set_since(model, plan)
+    for i, one in ipairs(plan) do
+        for _, sent in ipairs(left[i] and {} or change.lines(model, one)) do
             list[#list + 1] = sent.times == 1 and { needed = sent.line, rest = "" }
                 or { needed = ("%s × %d,"):format(sent.line, sent.times), rest = " one after the other" }
         end
@@ -178,7 +178,8 @@ end
 -- Adds the commands and the servers. Returns why they can't be sent, and true if other values could be; nil: they can.
 local function add_plan(sheet, frame, ui, forecasts)
     local review, model = ui.review, frame.live
-    local why, is_of_values, code
+    local why, is_of_values, code, left
+    local left_count = 0
     if review.is_for_marked then
         why, is_of_values = add_fleet(sheet, frame, ui)
         if why then
@@ -197,14 +198,17 @@ local function add_plan(sheet, frame, ui, forecasts)
                 return why, code == "usage"
             end
         end
-        why = change.why_set_since(model, review.plan)
+        left, why, left_count = change.set_since(model, review.plan)
         if why then
             return why, false
         end
         add_lines(sheet, fields.has_steps(review) and {} or lines_of(model, review.plan))
+        for i = 1, #review.plan do
+            add(sheet, "leaves", cells.WARN, left[i])
+        end
     end
-    if #review.plan > 1 then
-        add(sheet, "", cells.DIALOG, ("%d %s; it stops at the first that fails"):format(#review.plan,
+    if #review.plan - left_count > 1 then
+        add(sheet, "", cells.DIALOG, ("%d %s; it stops at the first that fails"):format(#review.plan - left_count,
             fields.moves_only(review.plan) and "moves" or "changes")).spare = 2
     end
 end

@@ -404,11 +404,12 @@ local function why_none(from, server, id)
 end
 
 --- The last change to a server that was not undone; undos do not count. With an id: the entry of that id, if it was
--- not undone. is_run: only of runs and plans. nil and a message if there is none. from: a list of entries, or the text
--- of the record.
-function M.last_undoable(from, server, id, is_run)
+-- not undone. is_run: only of runs and plans. before: only with a lower id; nil for any. nil and a message if there is
+-- none. from: a list of entries, or the text of the record.
+function M.last_undoable(from, server, id, is_run, before)
     for entry in M.standing(from) do
-        if entry.server == server and (id == entry.id or not id and (not is_run or entry.policy or entry.with)) then
+        local is_wanted = id == entry.id or not id and (not is_run or entry.policy or entry.with)
+        if is_wanted and entry.server == server and entry.id < (before or math.huge) then
             return entry
         end
     end

@@ -36,26 +36,48 @@ end
 local function dry_run(context, client, list, force)
     local lines = {}
     for i = #list, 1, -1 do
-        local step, rest = must(steps.check_back(context, client, list[i], force))
-        lines[#lines + 1] = ("would undo change %d: %s%s\n"):format(list[i].id, steps.words(step), rest)
+        local step, rest, code = steps.check_back(context, client, list[i], force, #list > 1)
+        if step == nil then
+            must(step, rest, code)
+        end
+        lines[#lines + 1] = step and ("would undo change %d: %s%s\n"):format(list[i].id, steps.words(step), rest)
+            or ("would leave change %d: %s\n"):format(list[i].id, rest)
     end
     context:out(table.concat(lines), "nothing was sent\n")
     return 0
 end
 
--- Undoes one entry: { id, undoes, words }; or nil, message, code.
-local function take_back(context, client, entry, force)
-    local words, id, why = steps.take_back(context, client, entry, { force = force })
+-- Undoes one entry: { id, undoes, words, is_left (others changed it since, and it stays: only with `leaves`) }; or nil,
+-- message, code.
+local function take_back(context, client, entry, force, leaves)
+    local words, id, why, is_left = steps.take_back(context, client, entry, { force = force, leaves = leaves })
     if not words then
         return nil, ("change %d cannot be taken back: %s"):format(entry.id, id), why
     end
     if not context.json then
-        context:out(("change %d is taken back: %s\n"):format(entry.id, words))
+        context:out(("change %d is %s: %s\n"):format(entry.id, is_left and "left" or "taken back", words))
     end
-    return { id = id, undoes = entry.id, words = words }
+    return { id = id, undoes = entry.id, words = words, is_left = is_left }
 end
 
--- Undoes a list, the last first. An exit code; or nil, message, code and the entry that cannot be undone.
+-- Undoes a list, the last first; of several changes those stay that others changed since. Returns what became of each,
+-- the number of those that stay, and an entry of these; or nil, message, code and the entry that cannot be undone.
+local function undo_each(context, client, list, force)
+    local done, left, last_left = {}, 0, nil
+    for i = #list, 1, -1 do
+        local one, message, code = take_back(context, client, list[i], force, #list > 1)
+        if not one then
+            message = #done > left and ("%s (%d of %d changes were taken back)"):format(message, #done - left, #list)
+                or message
+            return nil, message, code, list[i]
+        end
+        done[#done + 1] = one
+        left, last_left = left + (one.is_left and 1 or 0), one.is_left and list[i] or last_left
+    end
+    return done, left, last_left
+end
+
+-- Undoes a list. An exit code; or nil, message, code and the entry that cannot be undone.
 local function take_all_back(context, list, parsed)
     local client = must(context:open())
     local general = must(stats.read(client))
@@ -68,21 +90,24 @@ local function take_all_back(context, list, parsed)
     if parsed.dry_run then
         return dry_run(context, client, list, parsed.force)
     end
-    local done = {}
-    for i = #list, 1, -1 do
-        local one, message, code = take_back(context, client, list[i], parsed.force)
-        if not one then
-            message = #done > 0 and ("%s (%d of %d changes were taken back)"):format(message, #done, #list) or message
-            return nil, message, code, list[i]
-        end
-        done[#done + 1] = one
+    local done, left, last_left, stuck = undo_each(context, client, list, parsed.force)
+    if not done then
+        return nil, left, last_left, stuck
     end
-    if list[#list].what == "move" and not context.json then
+    if list[#list].what == "move" and left < #done and not context.json then
         context:out("the pages are back; items that their move lost are not\n")
     end
     if context.json then
-        context:out_json("slate/undo/1", { server = context.server.name, id = done[1].id, undoes = done[1].undoes,
-            words = done[1].words, changes = done })
+        local first = done[1]
+        for i = #done, 1, -1 do
+            first = done[i].is_left and first or done[i]
+        end
+        context:out_json("slate/undo/1", { server = context.server.name, id = first.id, undoes = first.undoes,
+            words = first.words, changes = done })
+    end
+    if left > 0 then
+        return nil, ("%d of %d changes were taken back; others changed the rest since%s"):format(#done - left, #done,
+            left == 1 and steps.way_to_force(context, last_left) or ""), "no", last_left
     end
     return 0
 end
