@@ -400,8 +400,10 @@ static bool client_logs_in(struct client *client, const char *line, size_t bytes
     if (client_line_begins(line, bytes, "STORED")) {
         return true;
     }
-    client_go_down(client, now_ms, "%s refuses the password: %.*s", client->address.text,
-                   (int)(bytes < 60 ? bytes : 60), line);
+    bool is_wrong = client_line_begins(line, bytes, "CLIENT_ERROR authentication failure");
+    client_go_down(client, now_ms, "login refused: %s%.*s (%s)",
+                   is_wrong ? "wrong user or password in the file of -P" : "",
+                   is_wrong ? 0 : (int)(bytes < 60 ? bytes : 60), line, client->address.text);
     return false;
 }
 

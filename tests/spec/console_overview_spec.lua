@@ -173,17 +173,21 @@ describe("the overview", function()
         assert.is_false(shows(text, "right port"))
     end)
 
-    it("asks for a login alone where a server wants one: neither C nor another port helps", function()
-        local down = require("slate.console.model").new("cache7:11211")
-        down:set_link("down", "the server refuses to answer: it wants a login: start with -P FILE", 1000)
-        for view = 1, 2 do
-            local grid, ui = cells.new(80, 24, false), view_list.ui()
-            ui.view = view
-            screen.draw(screens.frame(down), ui, grid)
-            local text = screens.text(grid)
-            screens.shows(text, "it wants a login: start with -P FILE")
-            for _, other in ipairs({ "press C", "C connects", "right port", "does no server run", "what helps" }) do
-                assert.is_false(shows(text, other), other)
+    it("asks for a login alone where a server wants one, or another: neither C nor another port helps", function()
+        local wants <const>, refuses <const> = "it wants a login: start with -P FILE",
+            "login refused: wrong user or password in the file of -P (cache7:11211)"
+        for note, said in pairs({ ["the server refuses to answer: " .. wants] = wants, [refuses] = refuses }) do
+            local down = require("slate.console.model").new("cache7:11211")
+            down:set_link("down", note, 1000)
+            for view = 1, 2 do
+                local grid, ui = cells.new(80, 24, false), view_list.ui()
+                ui.view = view
+                screen.draw(screens.frame(down), ui, grid)
+                local text = screens.text(grid)
+                screens.shows(text, said)
+                for _, other in ipairs({ "press C", "C connects", "right port", "does no server run", "what helps" }) do
+                    assert.is_false(shows(text, other), other)
+                end
             end
         end
     end)

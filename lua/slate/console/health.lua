@@ -59,9 +59,9 @@ function M.why_unreachable(frame)
     end
 end
 
---- True if connecting helps a server that is down: not where slatetop lacks the login.
+--- True if connecting helps a server that is down: not where slatetop lacks the login, or has a wrong one.
 function M.helps_connecting(model)
-    return not model.link_note:find("it wants a login", 1, true)
+    return not (model.link_note:find("it wants a login", 1, true) or model.link_note:find("^login refused: "))
 end
 
 local function add_link(add, frame)
