@@ -72,7 +72,8 @@ for _, program in ipairs(servers) do
       screen:go("m", ("slabs reassign %d %d"):format(rich, poor), { "Enter", "Escape" })
       screen:step_until_gone("review")
       assert.same(before, server:pages())
-      screen:go("m", ("slabs reassign %d %d"):format(rich, poor), { "1", "S" }, "1 of 1 page")
+      screen:go("m", ("slabs reassign %d %d"):format(rich, poor), { "1", "S" },
+        "1 of 1 page from class") -- the outcome: the words before it say "1 of 1 page" when the server counts it
       assert.equal(before[poor] + 1, server:pages()[poor])
       screen:go("8", ("class %d: %d → %d pages"):format(poor, before[poor], before[poor] + 1), "u",
         ("slabs reassign %d %d"):format(poor, rich))
