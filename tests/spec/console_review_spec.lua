@@ -116,8 +116,8 @@ describe("a review", function()
         review.open(one.ui, { { from = 4, to = 12, pages = 3 }, { from = 4, to = 22, pages = 20 },
             { from = 4, to = 12, pages = 1 } })
         one.draw()
-        for _, text in ipairs({ "Plan of moves: review", "▶ slabs reassign 4 12 ×  [   3]  +",
-            "  slabs reassign 4 12 ×  [   1]  +", "from, to      pages  points of hits",
+        for _, text in ipairs({ "Plan of moves: review", "  slabs reassign 4 12 ×  [   3]  +",
+            "▶ slabs reassign 4 12 ×  [   1]  +", "from, to      pages  points of hits",
             "3 moves; it stops at the first that fails", "up to 131K items of class 4", "rRemove" }) do
             assert(one.shows(text), text .. "\n" .. one.text)
         end
@@ -126,12 +126,13 @@ describe("a review", function()
             points = points + tonumber(step)
         end
         assert.near(points, tonumber(sum), 0.2)
-        one.press("down", "2", "+")
+        one.press("up", "2", "+")
         assert.equal(3, one.ui.review.plan[2].pages)
         one.press("r")
         assert.same({ 12, 12 }, { one.ui.review.plan[1].to, one.ui.review.plan[2].to })
-        one.press("r")
+        one.press("r") -- the cursor is on the last step
         assert.is_true(one.shows("Move pages: review") and one.shows("slabs reassign 4 12 × 3"))
+        assert.is_true(one.shows("▶ pages"))
         one.press("r")
         assert.equal(1, #one.ui.review.plan)
     end)
@@ -174,6 +175,24 @@ describe("a review", function()
                 assert.truthy(sentence.label == "undo" or said:find(sentence.text, 1, true), said)
             end
         end
+    end)
+
+    it("opens at the last field of the change, from which one key down is the trial, and ends at both ends", function()
+        local one = console("slated-0.1")
+        local moves = { { from = 12, to = 4, pages = 3 }, { from = 12, to = 4, pages = 5 } }
+        for _, plan in ipairs({ moves, { moves[1] }, { { name = "slab_automove", value = "1" } },
+            { { name = "slab_automove", value = "1" }, { name = "verbosity", value = "1" } } }) do
+            review.open(one.ui, plan)
+            one.press("down", "1")
+            assert.equal(1, one.ui.review.terms.minutes)
+            one.press("down", "down", "down", "7") -- the last field is a bound of the trial
+            assert.equal(7, one.ui.review.terms.hit_points)
+            one.press("up", "up", "up", "up", "up", "up")
+            assert.equal(1, one.ui.review.field)
+        end
+        review.open(one.ui, moves)
+        one.press("up", "9", "up", "8")
+        assert.same({ 8, 5 }, { one.ui.review.plan[1].pages, one.ui.review.plan[2].pages })
     end)
 
     it("changes its fields by keys", function()

@@ -28,8 +28,9 @@ function M.state()
     return { is_open = false }
 end
 
---- Opens the review of a plan with its first number ready for typing. kind: nil for a change; title: of the change that
---- an undo takes back, or a redo makes again; is_for_marked: it goes to all marked servers.
+--- Opens the review of a plan at the last field of the change, so that the next one is the trial. kind: nil for a
+--- change; title: of the change that an undo takes back, or a redo makes again; is_for_marked: it goes to all marked
+--- servers.
 function M.open(ui, plan, kind, title, is_for_marked)
     local copy = {}
     for i, one in ipairs(plan) do
@@ -39,8 +40,8 @@ function M.open(ui, plan, kind, title, is_for_marked)
         end
     end
     ui.review = { is_open = true, refusal = M.UNSEEN, kind = kind or "change", title = title, plan = copy,
-        is_for_marked = is_for_marked, terms = { minutes = 0, evictions_pct = 20, hit_points = 1 },
-        field = #plan == 1 and plan[1].pages and 3 or 1 }
+        is_for_marked = is_for_marked, terms = { minutes = 0, evictions_pct = 20, hit_points = 1 } }
+    ui.review.field = fields.last_of_change(ui.review)
 end
 
 --- Adds the answers that the review reads.
@@ -66,7 +67,7 @@ function M.command(frame, ui, command, key)
     elseif command == "remove" then
         fields.remove(review)
     elseif command == "next_field" or command == "previous_field" then
-        review.field = (review.field + (command == "next_field" and 0 or -2)) % #list + 1
+        review.field = math.max(1, math.min(review.field + (command == "next_field" and 1 or -1), #list))
     elseif command == "less" or command == "more" then
         fields.step(frame.live, list[review.field], command == "more" and 1 or -1)
     end

@@ -57,6 +57,15 @@ function M.of(review)
     return fields
 end
 
+--- The place of the last field of the change itself, behind which are those of the trial; 1 without any.
+function M.last_of_change(review)
+    local last = 1
+    for i, field in ipairs(M.of(review)) do
+        last = field.of ~= review.terms and i or last
+    end
+    return last
+end
+
 -- The next class with pages in the direction of step; the pool counts as a destination.
 local function step_class(now, id, step, may_be_pool)
     local best
@@ -112,10 +121,12 @@ function M.type(review, field, typed)
     end
 end
 
---- Takes the step under the cursor out of the plan; the last one stays.
+--- Takes the step under the cursor out of the plan; the last one stays. The cursor is on the step behind it then.
 function M.remove(review)
     if M.has_steps(review) and review.plan[review.field] then
         table.remove(review.plan, review.field)
+        local last = M.last_of_change(review)
+        review.field = M.has_steps(review) and math.min(review.field, last) or last
     end
 end
 
