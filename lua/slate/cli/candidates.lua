@@ -359,11 +359,6 @@ function of_described(context, program, words)
     return program == "slatetop" and VALUES.SERVER() or {}
 end
 
--- Shells insert a candidate unquoted: a name that a server or a file has must not become a command there.
-local function is_plain(word)
-    return not word:find("[^%w_.,:=/@%%+%-%[%]]")
-end
-
 --- Rows { word, description } for the last of the words, which may be empty, of a command line of `program`. Leaves out
 -- rows that do not begin with that word, or that a shell would change. The word M.FILES means that files may be
 -- completed, too.
@@ -374,7 +369,7 @@ function M.of(context, program, words)
     local last, chosen = words[#words] or "", {}
     for _, one in ipairs(rows) do
         local word = one[1]
-        if word and (word == M.FILES or word:sub(1, #last) == last and is_plain(word)) then
+        if word and (word == M.FILES or word:sub(1, #last) == last and not word:find("[^%w_.,:=/@%%+%-%[%]]")) then
             chosen[#chosen + 1] = one
         end
     end

@@ -103,13 +103,6 @@ local function add_figures(families, prefix, values, descriptions, labels)
     end
 end
 
--- The classes to show, by id: all, none, or those with the most pages.
-local function chosen_classes(now, most)
-    local list = order.first(order.largest_first(order.first(now.classes), "total_pages", "id"), most)
-    table.sort(list, function(a, b) return a.id < b.id end)
-    return list
-end
-
 -- Adds the mode in which the server moves pages, as a label; the pages moved so far, and whether a mode failed (if a
 -- slated reports them).
 local function add_automove(families, now, moves, descriptions)
@@ -153,7 +146,9 @@ end
 -- to show, those with the most pages; nil: all).
 function M.add(families, now, options)
     local descriptions, shown = options.descriptions or NO_DESCRIPTIONS, {}
-    local classes = chosen_classes(now, options.classes)
+    -- By id: all, none, or those with the most pages.
+    local classes = order.first(order.largest_first(order.first(now.classes), "total_pages", "id"), options.classes)
+    table.sort(classes, function(a, b) return a.id < b.id end)
     families:add("slate_up", "gauge", "1: the server answered", nil, 1)
     families:add("slate_info", "gauge", "what the server is, in labels",
         { { "version", now.version or "" }, { "slated", now.slated or "" } }, 1)

@@ -4,16 +4,12 @@ local M = {}
 
 local MOST_BYTES <const> = 64 * 1024
 
-local function trimmed(text)
-    return text:match("^%s*(.-)%s*$")
-end
-
 --- Hands every setting of a text to take(name, value), until one is refused: take then returns nil and a message.
 --- Returns true; or nil and a message with the path and the number of the wrong line.
 function M.each(text, path, take)
     local number = 0
     for line in (text .. "\n"):gmatch("([^\n]*)\n") do
-        number, line = number + 1, trimmed(line)
+        number, line = number + 1, line:match("^%s*(.-)%s*$")
         if line ~= "" and line:sub(1, 1) ~= "#" then
             local name, value = line:match("^(.-)%s*=%s*(.*)$")
             local ok, problem

@@ -153,12 +153,6 @@ function M.addresses(text)
     return of
 end
 
--- The host and the port of an address "tcp:127.0.0.1:47536"; of a UNIX socket the address alone.
-local function host_of(address)
-    local host, port = address:match("^%l+%d?:(.*):(%d+)$")
-    return host or address, port
-end
-
 --- Who asked for a key: a list of { host (nil: connections without a known address), share (of the requests for the key
 --- that were seen), connections (their number), ports (a list of { port, share }) }, the largest share first; empty
 --- when nobody was seen to ask. before, after: the addresses when the count began and when it ended. Numbers of closed
@@ -169,7 +163,8 @@ function Counter:who(key, before, after)
         if math.type(number) == "integer" then
             local address, host, port = after[number], nil, nil
             if address and address == before[number] then
-                host, port = host_of(address)
+                host, port = address:match("^%l+%d?:(.*):(%d+)$") -- as "tcp:127.0.0.1:47536"
+                host = host or address -- of a UNIX socket
             end
             local at = hosts[host or ""]
             if not at then

@@ -338,6 +338,12 @@ function M.refused_connections(snapshot)
     return refused and made_to_wait and refused + made_to_wait or refused or made_to_wait
 end
 
+--- The growth of a counter between two tables of figures; nil if it is unknown or began again at 0.
+function M.growth(before, after, name)
+    local was, is = before[name], after[name]
+    return math.type(was) and math.type(is) and is >= was and is - was or nil
+end
+
 -- The increase a second of f(snapshot); nil if it is not reported, or fell.
 local function rate_of(f, before, after, interval_s)
     local was, is = f(before), f(after)

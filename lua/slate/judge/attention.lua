@@ -348,13 +348,8 @@ local function of_ratio(add, one, settings, starves)
     end
 end
 
--- True if a move would help a class that starves.
-local function any_in_need(one, replies)
-    return relief.in_need(one, replies.curves) ~= nil
-end
-
 local function of_memcached(add, one, replies)
-    local mode, starves = view.automove_mode(one.now), any_in_need(one, replies)
+    local mode, starves = view.automove_mode(one.now), relief.in_need(one, replies.curves)
     if not mode then
         add("This server does not report an automove setting.", "bad")
     elseif mode == "off" then
@@ -422,7 +417,7 @@ local function of_slated(add, one, replies)
         add("the last item that could not be moved: " .. totals.last_busy)
     end
     if view.automove_mode(one.now) == "off" then
-        add("only you move pages: t changes the mode, m moves pages", any_in_need(one, replies) and "bad")
+        add("only you move pages: t changes the mode, m moves pages", relief.in_need(one, replies.curves) and "bad")
     end
 end
 

@@ -5,6 +5,7 @@
 --
 -- A step is { time_s (its end), seconds, and as far as they are known: gets, hits, requests, evictions (in the step),
 -- moved_pages and moved_items (that classes lost by moves of pages), items, uptime_s (at its end), is_stall }.
+local chance = require "slate.judge.chance"
 local limits = require "slate.judge.thresholds"
 
 local M = {}
@@ -195,13 +196,6 @@ function M.least_fall(hit_ratio)
     return math.min(limits.incident_hits_least_ratio, hit_ratio * limits.fall_to_ratio)
 end
 
--- The error of the hit ratio of so many reads: by chance, and by the spread of the load.
-local function hits_error(usual, reads)
-    local ratio = (usual.hit_ratio * usual.reads + 1) / (usual.reads + 2) -- of 100 % of some reads no more is known
-    local chance = ratio * (1 - ratio)
-    return math.sqrt(chance / reads + usual.hit_variance + chance / usual.reads)
-end
-
 -- Whether steps suffice for a judgement.
 local SUFFICES <const> = {
     hits_fell = function(usual, whole)
@@ -217,8 +211,11 @@ local SUFFICES <const> = {
 local FALLS <const> = {
     hits_fell = function(usual, whole)
         local was, is = usual.hit_ratio, whole.hits / whole.gets
+        -- The error by chance, and by the spread of the load.
+        local error = math.sqrt(chance.ratio_error(was, usual.reads) ^ 2 * (1 + usual.reads / whole.gets)
+            + usual.hit_variance)
         if was >= limits.fall_from_least_ratio and was - is > M.least_fall(was)
-            and was - is > limits.incident_errors_apart * hits_error(usual, whole.gets) then
+            and was - is > limits.incident_errors_apart * error then
             return was, is
         end
     end,

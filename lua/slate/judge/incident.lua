@@ -22,6 +22,8 @@ local limits = require "slate.judge.thresholds"
 local snapshot = require "slate.facts.snapshot"
 local words = require "slate.judge.incident_words"
 
+local growth <const> = snapshot.growth
+
 local M = {}
 
 local KEPT <const> = 256 -- incidents of one run
@@ -46,10 +48,6 @@ local function sample_of(now)
         requests = general.cmd_get and general.cmd_set and general.cmd_get + general.cmd_set
             + (general.cmd_touch or 0) or nil,
     }
-end
-
-local function growth(from, to, name)
-    return from[name] and to[name] and to[name] >= from[name] and to[name] - from[name] or nil
 end
 
 local function add_news(self, text)

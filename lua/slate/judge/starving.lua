@@ -267,11 +267,6 @@ local function is_unsettled(judge, state, row)
         and (is * limits.clearly_ratio < was or is > was * limits.clearly_ratio)
 end
 
--- True if a class got pages within the stored samples and has free ones: whether it fills them is not known yet.
-local function any_donor_unsettled(rows)
-    return gather.any(rows, function(row) return row.is_growing and M.has_spare(M.free_pages(row)) end)
-end
-
 -- The same of any donor: the richest one, or the one that surely keeps its items longest.
 local function any_better_off(row, donors, ...)
     for _, best in ipairs(donors) do
@@ -352,8 +347,11 @@ function Judge:observe(rows, about)
         row.evicts_lately = evicts_lately(state, about.time_s)
         row.is_filling = is_filling(state, row, about.time_s)
     end
-    local donors, is_donor_unsettled = { best_donors(rows, M.is_richer) }, any_donor_unsettled(rows)
-    donors[2] = best_donors(rows, lives_longer)
+    local donors = { best_donors(rows, M.is_richer), best_donors(rows, lives_longer) }
+    -- A class got pages within the stored samples and has free ones: whether it fills them is not known yet.
+    local is_donor_unsettled = gather.any(rows, function(row)
+        return row.is_growing and M.has_spare(M.free_pages(row))
+    end)
     for _, row in ipairs(rows) do
         local state = self.classes[row.id]
         judge_class(state, row, donors, about, all_per_s)

@@ -199,17 +199,13 @@ function Past:add(now)
     end
 end
 
-local function increase(from, to, name)
-    return from[name] and to[name] and to[name] >= from[name] and to[name] - from[name] or nil
-end
-
 --- The figures between two samples: for_s (the seconds between), reads, reads_per_s, hit_ratio and its standard error
 -- (error), evictions_per_s, evictions_per_kread (per 1,000 reads), item_loss_per_s (evictions, and items that page
 -- moves dropped) and out_of_memory_per_s (refused stores), as far as the samples have them.
 function M.between(from, to)
-    local gets, hits = increase(from, to, "gets"), increase(from, to, "hits")
-    local evictions, refused = increase(from, to, "evictions"), increase(from, to, "refused")
-    local lost, seconds = increase(from, to, "lost"), to.time_s - from.time_s
+    local gets, hits = snapshot.growth(from, to, "gets"), snapshot.growth(from, to, "hits")
+    local evictions, refused = snapshot.growth(from, to, "evictions"), snapshot.growth(from, to, "refused")
+    local lost, seconds = snapshot.growth(from, to, "lost"), to.time_s - from.time_s
     local ratio = gets and hits and gets > 0 and math.min(hits / gets, 1) or nil
     return {
         for_s = seconds, reads = gets, reads_per_s = gets and gets / seconds,
@@ -310,7 +306,7 @@ local function was_filling(past, first, turn)
             if not sample.items then
                 return nil
             end
-            local evicted = before and increase(before, sample, "evictions")
+            local evicted = before and snapshot.growth(before, sample, "evictions")
             came = came + (evicted and math.max(0, sample.items - before.items - evicted) or 0)
             least, before = math.min(least, sample.items), sample
         end
@@ -335,7 +331,7 @@ function Past:outcome(began_s, ended_s)
     local last = self[#self]
     if not before then
         return nil
-    elseif (increase(first, last, "flushes") or 0) > 0 then
+    elseif (snapshot.growth(first, last, "flushes") or 0) > 0 then
         return { not_judged = "flush", before = before, after = {}, for_s = last.time_s - ended_s }
     elseif last.time_s - ended_s < limits.verdict_least_s then
         return nil
@@ -347,7 +343,7 @@ function Past:outcome(began_s, ended_s)
     -- ratio up to the share of these requests.
     local change = before.hit_ratio and after.hit_ratio and math.abs(after.hit_ratio - before.hit_ratio) or 0
     local shift = start ~= last and load_shift.shift(first, turn, start, last) or 0
-    if (increase(first, turn, "moved") or 0) + (start and increase(start, last, "moved") or 0) > 0 then
+    if (snapshot.growth(first, turn, "moved") or 0) + (start and snapshot.growth(start, last, "moved") or 0) > 0 then
         before.evictions_per_s, before.evictions_per_kread = nil, nil -- slated counts what other moves lost
     end
     shift = shift >= math.max(limits.verdict_shift_least_ratio, change) and shift or nil
@@ -362,7 +358,7 @@ function Past:outcome(began_s, ended_s)
         rise = is_sure and per_s * apart_s(first, turn, start, last) or nil, effect = effect,
         effect_error = effect_error, drift = filling and 1 or by_load, filling = filling,
         shift = shift, not_judged = traffic and "traffic" or nil, traffic = traffic,
-        items_lost = increase(turn, last, "lost"), for_s = last.time_s - ended_s,
+        items_lost = snapshot.growth(turn, last, "lost"), for_s = last.time_s - ended_s,
     }
 end
 
@@ -372,7 +368,7 @@ function Past:caveat()
     local before, first = self:before(last and last.time_s)
     if not before then
         return nil
-    elseif (increase(first, last, "flushes") or 0) > 0 then
+    elseif (snapshot.growth(first, last, "flushes") or 0) > 0 then
         return "the cache was just flushed: the change will not be judged"
     elseif was_filling(self, first, last) then
         return "the cache is still filling: a rise of hits will not count as the effect of the change"

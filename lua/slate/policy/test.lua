@@ -289,11 +289,6 @@ local function own_checks(loaded)
     return results
 end
 
--- Whether a check of the policy expects a move.
-local function expects_moves(loaded)
-    return gather.any(loaded.shown.checks or {}, function(check) return (check.moves or "") ~= "" end)
-end
-
 --- Tests a policy that was opened. A policy fails that makes no move on any made-up server, and has no check that
 -- expects one. words: settings, for the made-up servers.
 -- Returns { servers, decisions, moves, remarks (possible improvements), checks (the policy's own, each { name, problem
@@ -330,7 +325,8 @@ function M.test(loaded, words)
     if #checks == 0 then
         table.insert(report.remarks, "it has no checks of its own")
     end
-    if report.moves == 0 and not expects_moves(loaded) then
+    local expects_one = gather.any(loaded.shown.checks or {}, function(check) return (check.moves or "") ~= "" end)
+    if report.moves == 0 and not expects_one then
         table.insert(checks, { name = "it moves pages", problem = ("no move in %s on %s, and none of its own checks "
             .. "expects one"):format(units.plural(report.decisions, "decision"),
             units.plural(report.servers, "made-up server")) })

@@ -44,12 +44,6 @@ local function choose_bands(list)
     return bands, function(id) return band_of[id] or own + 1 end
 end
 
--- The number of pages for which the memory limit has room. A server may hold more, because each class keeps one.
-local function limit_of(last)
-    local pages = last.pages_limit
-    return pages and pages > 0 and { value = pages, label = ("limit: %d pages"):format(pages) } or nil
-end
-
 --- The figure, or nil and a message.
 function M.figure(list)
     if #list < 2 then
@@ -77,10 +71,12 @@ function M.figure(list)
             pool.values[i] = one.pages_free or 0
         end
     end
+    local limit = list[#list].pages_limit or 0 -- a server may hold more, because each class keeps a page
     return {
         title = time.title("Slab pages by class", list),
         panels = { { kind = "stack", x = axis, y = { label = "pages" }, at = at, gaps = gaps, series = bands,
-            marks = time.marks(list, at), limit = limit_of(list[#list]) } },
+            marks = time.marks(list, at),
+            limit = limit > 0 and { value = limit, label = ("limit: %d pages"):format(limit) } or nil } },
     }
 end
 

@@ -71,11 +71,7 @@ function M.class_name(id, chunk_bytes)
     return ("class %d (%s B)"):format(id, chunk_bytes and ("%d"):format(chunk_bytes) or "?")
 end
 
---- The growth of a counter between two snapshots; nil if it is unknown or began again at 0.
-function M.growth(before, after, name)
-    local a, b = before[name], after[name]
-    return math.type(a) and math.type(b) and b >= a and b - a or nil
-end
+M.growth = snapshot.growth
 
 --- The growth of stores refused for want of memory; nil if it is unknown or began again at 0.
 function M.refused(before, after)

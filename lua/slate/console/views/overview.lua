@@ -296,13 +296,6 @@ local function draw_panel(frame, ui, grid, area)
     end
 end
 
--- The columns of a wide and tall screen for the graphs of the worst classes, or else for the class under the cursor.
-local function widths(model, ui, area)
-    local has_worst = area.width >= WORST_FROM and area.height >= 30
-    return has_worst and WORST_WIDTH or 0,
-        not has_worst and #imbalance.rows(model, ui) > 0 and class_charts.width(area) or 0
-end
-
 -- Draws sections from the top; each takes the rows that it needs.
 local function draw_sections(frame, ui, grid, area)
     local model, y, left = frame.model, area.y, area.height
@@ -356,7 +349,9 @@ function M.draw(frame, ui, grid, area)
         imbalance.draw_worst(model, ui, grid, area, area.height // GRAPH_LEAST)
         return
     end
-    local worst, panel = widths(model, ui, area)
+    local has_worst = area.width >= WORST_FROM and area.height >= 30 -- else the class under the cursor has graphs
+    local worst = has_worst and WORST_WIDTH or 0
+    local panel = not has_worst and #imbalance.rows(model, ui) > 0 and class_charts.width(area) or 0
     local width = area.width - worst - panel
     draw_sections(frame, ui, grid, cells.area(area.y, area.x, area.height, width))
     local beside = cells.area(area.y, width + 1, area.height, area.width - width - 1)

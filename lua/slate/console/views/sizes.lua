@@ -124,11 +124,6 @@ local function why_no_sizes(now)
     return now and select(2, store.needs_slab(now, "chunk sizes"))
 end
 
--- Whether the server says that it has no items.
-local function is_empty(model)
-    return model.observer and model.observer.reports_classes and model.now.general.curr_items == 0
-end
-
 -- The rows of the table and of the graph. foot: those below the table.
 local function heights(height, is_estimated, foot)
     local rows = height < 10 and 0 or is_estimated and WASTE_ROWS or height < 16 and CHOICES_ROWS_LOW or CHOICES_ROWS
@@ -163,7 +158,8 @@ function M.draw(frame, ui, grid, area)
     if not histogram then
         detail.is_ready(frame, "sizehist", grid, area)
         return
-    elseif is_estimated and histogram.items == 0 and not is_empty(frame.model) then
+    elseif is_estimated and histogram.items == 0 -- unless the server says that it has no items
+        and not (frame.model.observer and frame.model.observer.reports_classes and now.general.curr_items == 0) then
         grid:text_fit(area.y, 0, area.width, cells.DIM,
             "sizes are not known: this server does not report the items of its classes")
         return
