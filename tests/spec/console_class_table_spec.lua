@@ -8,16 +8,14 @@ local class_filter = require "slate.console.draw.class_filter"
 local class_table = require "slate.console.draw.class_table"
 local classes = require "slate.console.views.classes"
 local filter = require "slate.console.overlay.filter"
+local gather = require "slate.base.gather"
 local model_facts = require "slate.console.model"
 local rules = require "slate.judge.rules"
 local screens = require "screens"
 local view_list = require "slate.console.view_list"
 
 local function ids(model, ui)
-    local list = {}
-    for i, class in ipairs(class_table.rows(model, ui)) do
-        list[i] = class.id
-    end
+    local list = gather.values(class_table.rows(model, ui), "id")
     return table.concat(list, " ")
 end
 

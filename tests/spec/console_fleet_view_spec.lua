@@ -4,6 +4,7 @@ require "support.world" -- its interpreter has slate.console.cells
 local fleet = require "slate.console.views.fleet"
 local fleet_rows = require "slate.console.fleet_rows"
 local fleet_table = require "slate.console.draw.fleet_table"
+local gather = require "slate.base.gather"
 local health = require "slate.console.health"
 local model = require "slate.console.model"
 local question = require "slate.console.question"
@@ -11,10 +12,9 @@ local screens = require "screens"
 
 -- The frame of some models, each a server.
 local function frame_of(models, fields)
-    local rows = {}
-    for i, one in ipairs(models) do
-        rows[i] = fleet_rows.row(i, { model = one, now_s = 12.4, interval_s = 1 }, 0)
-    end
+    local rows = gather.values(models, function(one, i)
+        return fleet_rows.row(i, { model = one, now_s = 12.4, interval_s = 1 }, 0)
+    end)
     local frame = screens.frame(models[1], fields)
     frame.servers = fleet_rows.compare(rows)
     return frame
@@ -147,10 +147,7 @@ describe("the order of slatetop's servers", function()
     end
 
     local function order(list, ui)
-        local places = {}
-        for i, row in ipairs(fleet_table.sorted(rows_of(list), ui or {})) do
-            places[i] = row.server
-        end
+        local places = gather.values(fleet_table.sorted(rows_of(list), ui or {}), "server")
         return table.concat(places, " ")
     end
 

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The model of one server: rates, events, the link, the judgement.
 require "support.world"
+local gather = require "slate.base.gather"
 local model = require "slate.console.model"
 local screens = require "screens"
 
@@ -133,10 +134,7 @@ describe("a model", function()
             now.settings = setmetatable({ verbosity = 1, hot_max_factor = 0.45, lru_crawler = not known.lru_crawler,
                 slab_automove_window = 60 }, { __index = known })
         end)
-        local texts = {}
-        for i, event in ipairs(one.events) do
-            texts[i] = event.kind .. ": " .. event.text
-        end
+        local texts = gather.values(one.events, function(event) return event.kind .. ": " .. event.text end)
         assert.same({ "you: verbosity 0 → 1", "setting: automove window 30 s → 60 s",
             "setting: lru hot age factor 0.2 → 0.45", "setting: crawler yes → no" }, texts)
     end)
@@ -208,10 +206,9 @@ describe("a model", function()
                     now.general.cmd_flush = one.now.general.cmd_flush + (i == 0 and 1 or 0)
                 end)
             end
-            local texts = {}
-            for _, event in ipairs(one.events) do
-                texts[#texts + 1] = event.text:find("flush_all", 1, true) and event.text or nil
-            end
+            local texts = gather.values(one.events, function(event)
+                return event.text:find("flush_all", 1, true) and event.text or nil
+            end)
             assert.equal(1, #texts, table.concat(texts, "; "))
             assert.matches("^10%.0%.0%.7:4711 sent flush_all: ", texts[1])
         end
@@ -233,10 +230,7 @@ describe("a model", function()
             classes[4].total_pages, classes[12].total_pages = 62, 3
             now.settings.slab_automove, now.settings.maxbytes, now.general.limit_maxbytes = 1, 128 << 20, 128 << 20
         end)
-        local texts = {}
-        for i, event in ipairs(one.events) do
-            texts[i] = event.kind .. ": " .. event.text
-        end
+        local texts = gather.values(one.events, function(event) return event.kind .. ": " .. event.text end)
         assert.same({ "pages: class 4: 64 → 62, class 12: 1 → 3 pages", "setting: automove mode off → ratio",
             "setting: memory limit 64 MiB → 128 MiB" }, texts)
         assert.equal(2, one:page_change(12, 60))

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatetop's command line, its file of settings and its password file, without a terminal.
 local address = require "slate.console.address"
+local gather = require "slate.base.gather"
 local options = require "slate.console.options"
 local server = require "support.server"
 require "support.world" -- its interpreter has slate.console.cells
@@ -27,10 +28,7 @@ local function parse(line, texts, environment)
 end
 
 local function names(of)
-    local list = {}
-    for i, one in ipairs(of.servers) do
-        list[i] = one.name
-    end
+    local list = gather.values(of.servers, "name")
     return table.concat(list, " ")
 end
 

@@ -3,6 +3,7 @@
 require "support.world"
 local cells = require "slate.console.cells"
 local filter = require "slate.console.overlay.filter"
+local gather = require "slate.base.gather"
 local keys = require "slate.console.keys"
 local screen = require "slate.console.screen"
 local screens = require "screens"
@@ -246,10 +247,7 @@ describe("the overview's classes", function()
             return { advised = { { from = 4, to = 12, pages = 2 }, { from = 4, to = 22, pages = 1 } } }
         end
         local function moves()
-            local moved = {}
-            for _, move in ipairs(overview.command(frame, ui, "move_pages").plan) do
-                moved[#moved + 1] = move.to
-            end
+            local moved = gather.values(overview.command(frame, ui, "move_pages").plan, "to")
             return table.concat(moved, " ")
         end
         assert.equal("12 22", moves())

@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Why automove moves pages, or does not, in the words that slatetop shows.
+local gather = require "slate.base.gather"
 local view = require "slate.judge.view"
 local attention = require "slate.judge.attention"
 
 -- A server of so many classes, each { pages, items, age_s, evicted, free_chunks }.
 local function snapshot(time_s, settings, classes, slated)
-    local list = {}
-    for i, class in ipairs(classes) do
-        list[i] = { id = i, chunk_size = 1000, chunks_per_page = 1000, total_pages = class[1], number = class[2],
+    local list = gather.values(classes, function(class, i)
+        return { id = i, chunk_size = 1000, chunks_per_page = 1000, total_pages = class[1], number = class[2],
             age = class[3], evicted = class[4], free_chunks = class[5] or 0, used_chunks = class[2] }
-    end
+    end)
     return { time_s = time_s, general = { pid = 1, uptime = time_s }, settings = settings, classes = list,
         slated = slated, totals = {} }
 end
@@ -21,10 +21,9 @@ local function told(settings, evicted_per_s, classes, asked, slated)
         classes[2][4] = second * evicted_per_s
         one:observe(snapshot(100 + second, settings, classes, slated))
     end
-    local texts = {}
-    for i, sentence in ipairs(attention.automove_reasons(one, asked or {})) do
-        texts[i] = (sentence.tone or "plain") .. ": " .. sentence.text
-    end
+    local texts = gather.values(attention.automove_reasons(one, asked or {}), function(sentence)
+        return (sentence.tone or "plain") .. ": " .. sentence.text
+    end)
     return table.concat(texts, "\n")
 end
 

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- A class starves if its items live too short; the verdict on pages for that class is the same wherever it is shown.
+local gather = require "slate.base.gather"
 local verdict = require "slate.judge.verdict"
 local advice_slabs = require "slate.judge.advice_slabs"
 local attention = require "slate.judge.attention"
@@ -47,11 +48,10 @@ end
 -- Each command's words on class 17.
 local TOLD_BY <const> = {
     ["slatectl doctor"] = function(one)
-        local found = {}
-        for _, finding in ipairs(doctor.findings(attention.known_of(one))) do
-            found[#found + 1] = finding.class == 17 and ("%s: %s -> %s"):format(finding.severity, finding.what,
+        local found = gather.values(doctor.findings(attention.known_of(one)), function(finding)
+            return finding.class == 17 and ("%s: %s -> %s"):format(finding.severity, finding.what,
                 finding.todo) or nil
-        end
+        end)
         return table.concat(found, "\n")
     end,
     ["slatectl top"] = function(one)
@@ -63,11 +63,10 @@ local TOLD_BY <const> = {
         return advice.text .. "\n" .. table.concat(advice.commands, "\n")
     end,
     ["slatetop's overview"] = function(one)
-        local lines = {}
-        for _, finding in ipairs(attention.findings(one, {})) do
-            lines[#lines + 1] = finding.text:find("class 17", 1, true) and finding.text
+        local lines = gather.values(attention.findings(one, {}), function(finding)
+            return finding.text:find("class 17", 1, true) and finding.text
                 .. (finding.key and ": press " .. finding.key or "") or nil
-        end
+        end)
         return table.concat(lines, "\n")
     end,
     ["slatetop's row of the class"] = function(one) return attention.hint(one, { class_id = 17 })[1].text end,

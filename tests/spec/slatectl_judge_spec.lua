@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatectl check, doctor, advise and the modules under them.
 local fit = require "slate.judge.fit"
+local gather = require "slate.base.gather"
 local command = require "support.command"
 local dkjson = require "dkjson"
 local doctor = require "slate.judge.doctor"
@@ -165,10 +166,7 @@ end)
 describe("the doctor", function()
     local function finds(before, after, moves, change)
         local list = doctor.findings({ now = after, before = before, moves = moves, geometry = change })
-        local words = {}
-        for i, finding in ipairs(list) do
-            words[i] = finding.severity .. ": " .. finding.what
-        end
+        local words = gather.values(list, function(finding) return finding.severity .. ": " .. finding.what end)
         return table.concat(words, "\n"), list
     end
     -- Two snapshots a second apart, with a class's statistics before and after.

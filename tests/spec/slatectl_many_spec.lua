@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatectl on many servers: all are queried at once, one that is down is a row, and lists of servers are read.
 local addresses = require "slate.wire.addresses"
+local gather = require "slate.base.gather"
 local command = require "support.command"
 local dkjson = require "dkjson"
 local server = require "support.server"
@@ -80,10 +81,7 @@ end)
 describe("a list of servers", function()
     it("has commas between them, and names that are looked up", function()
         local list = assert(addresses.parse("a:1,/run/b.sock,[::1]:2,tls://c"))
-        local names = {}
-        for i, one in ipairs(assert(addresses.expand({ list, assert(addresses.parse("d")) }))) do
-            names[i] = one.name
-        end
+        local names = gather.values(assert(addresses.expand({ list, assert(addresses.parse("d")) })), "name")
         assert.same({ "a:1", "/run/b.sock", "[::1]:2", "tls://c:11211", "d:11211" }, names)
         local looked_up = assert(addresses.expand({ assert(addresses.parse("dns:127.0.0.1:99")) }))
         assert.same({ "127.0.0.1:99" }, { looked_up[1].name, looked_up[2] })

@@ -4,6 +4,7 @@
 -- come. The same holds for the peer:
 --   SLATE_TEST_SERVER=build/peer/memcached busted --lua=/usr/bin/lua5.4 tests/spec/slated_binary_spec.lua
 local binary = require "support.binary"
+local gather = require "slate.base.gather"
 local rig = require("support.rig").new(after_each)
 local support = require "support.server"
 local wire = require "support.wire"
@@ -91,10 +92,7 @@ describe("the binary protocol", function()
         start()
         ask("01 key=k extras=0000000000000000 value=1")
         for _, part in ipairs { "", " settings", " items", " slabs" } do
-            local names = {}
-            for _, line in ipairs(text("stats" .. part)) do
-                names[#names + 1] = line:match("^STAT (%S+)")
-            end
+            local names = gather.values(text("stats" .. part), function(line) return line:match("^STAT (%S+)") end)
             assert.same(names, (select(2, client():stats(part:sub(2)))))
         end
         local lines, told = text("stats describe"), client():stats("describe") -- these replies take many turns

@@ -58,6 +58,16 @@ function M.map(list, name)
     return map
 end
 
+--- The keys of a table, sorted.
+function M.keys(of)
+    local keys = {}
+    for key in pairs(of) do
+        keys[#keys + 1] = key
+    end
+    table.sort(keys)
+    return keys
+end
+
 --- The words of a text, or the other parts that match a pattern, as a list.
 function M.words(text, pattern)
     local words = {}

@@ -66,11 +66,11 @@ end
 
 local TEXT_COLUMNS <const> = 79
 
---- Breaks a text into lines of at most 79 columns, each behind `indent` blanks (0); no newline at the end.
-function M.wrap(text, indent)
+--- Breaks a text into lines of at most so many columns (79), each behind `indent` blanks (0); no newline at the end.
+function M.wrap(text, indent, columns)
     local margin, lines, line = (" "):rep(indent or 0), {}, nil
     for word in printable(text):gmatch("%S+") do
-        if line and #margin + width(line) + 1 + width(word) > TEXT_COLUMNS then
+        if line and #margin + width(line) + 1 + width(word) > (columns or TEXT_COLUMNS) then
             lines[#lines + 1] = margin .. line
             line = nil
         end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- A figure (slate.chart.draw defines it) as text, without gnuplot: every kind, readable without colour. Pure.
 local extent = require "slate.chart.extent"
+local gather = require "slate.base.gather"
 local gnuplot = require "slate.chart.gnuplot"
 local trimmed = require("slate.base.units").trimmed
 
@@ -266,16 +267,7 @@ end
 
 -- A text in lines of at most `width` characters.
 local function wrapped(text, width)
-    local lines, line = {}, ""
-    for word in text:gmatch("%S+") do
-        if line ~= "" and #line + 1 + #word > width then
-            lines[#lines + 1], line = line, word
-        else
-            line = line == "" and word or line .. " " .. word
-        end
-    end
-    lines[#lines + 1] = line
-    return lines
+    return gather.words(require("slate.base.table").wrap(text, 0, width), "[^\n]+")
 end
 
 --- Draws a figure. options: width and height in characters (80, 24), colour.

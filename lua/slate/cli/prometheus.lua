@@ -6,6 +6,7 @@
 -- seconds or bytes, microseconds become seconds, and _count at the end is dropped, since only histograms have it.
 -- Values that are no numbers are left out. The same figures follow with the names of memcached_exporter. slated's own
 -- page has the same names (daemon/metrics/exposition.c); a spec compares both.
+local gather = require "slate.base.gather"
 local order = require "slate.base.order"
 local stats = require "slate.facts.stats"
 
@@ -92,14 +93,12 @@ end
 
 -- Adds the numbers among values, by their names.
 local function add_figures(families, prefix, values, descriptions, labels)
-    local names = {}
-    for name, value in pairs(values) do
-        names[#names + 1] = math.type(value) and not LEFT_OUT[name] and name or nil
-    end
-    table.sort(names)
-    for _, name in ipairs(names) do
-        local metric, value = metric_of(prefix, name, descriptions), values[name]
-        families:add(metric.name, metric.kind, metric.help, labels, metric.factor and value * metric.factor or value)
+    for _, name in ipairs(gather.keys(values)) do
+        local value = values[name]
+        if math.type(value) and not LEFT_OUT[name] then
+            local metric = metric_of(prefix, name, descriptions)
+            families:add(metric.name, metric.kind, metric.help, labels, value * (metric.factor or 1))
+        end
     end
 end
 

@@ -107,21 +107,10 @@ local function cell(value)
     return text
 end
 
-local function pairs_as_rows(values)
-    local names, rows = {}, {}
-    for name in pairs(values) do
-        names[#names + 1] = name
-    end
-    table.sort(names)
-    for i, name in ipairs(names) do
-        rows[i] = { name = name, value = values[name] }
-    end
-    return rows
-end
-
 local function rows_of(document, form)
     if form.pairs then
-        return pairs_as_rows(document[form.pairs])
+        local values = document[form.pairs]
+        return gather.values(gather.keys(values), function(name) return { name = name, value = values[name] } end)
     elseif form.rows then
         return form.rows(document)
     end

@@ -8,6 +8,7 @@ local names = require "slate.wire.names"
 local places = require "slate.base.places"
 local settings_file = require "slate.console.settings_file"
 local units = require "slate.base.units"
+local wrap = require("slate.base.table").wrap
 
 local M = {}
 
@@ -355,19 +356,6 @@ end
 
 local HELP_COLUMN <const>, HELP_WIDTH <const> = 27, 80
 
--- A text from a column on, in lines of 80 columns.
-local function wrapped(text)
-    local lines, line = {}, ""
-    for word in text:gmatch("%S+") do
-        if line ~= "" and HELP_COLUMN + #line + 1 + #word > HELP_WIDTH then
-            lines[#lines + 1], line = line, ""
-        end
-        line = line == "" and word or line .. " " .. word
-    end
-    lines[#lines + 1] = line
-    return table.concat(lines, "\n" .. (" "):rep(HELP_COLUMN))
-end
-
 local function long_form(row)
     return row.argument and ("--%s %s"):format(row.name, row.argument) or "--" .. row.name
 end
@@ -377,7 +365,8 @@ function M.help()
     local lines = { "usage: slatetop [options] [ADDRESS ...]",
         "A console for slated and memcached: shows slab classes and moves pages.", "" }
     for _, row in ipairs(ROWS) do
-        lines[#lines + 1] = ("  -%s, %-20s %s"):format(row.letter, long_form(row), wrapped(row.help))
+        lines[#lines + 1] = ("  -%s, %-20s %s"):format(row.letter, long_form(row),
+            wrap(row.help, HELP_COLUMN, HELP_WIDTH):sub(HELP_COLUMN + 1))
     end
     lines[#lines + 1] = "\nIn the console F1 lists the keys, and ? explains the figures.\n\nExit status:"
     for _, row in ipairs(EXIT_ROWS) do

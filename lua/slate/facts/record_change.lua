@@ -51,15 +51,6 @@ local function take(text, at)
     end
 end
 
-local function sorted_keys(object)
-    local keys = {}
-    for key in pairs(object) do
-        keys[#keys + 1] = key
-    end
-    table.sort(keys)
-    return keys
-end
-
 --- The tables of a snapshot that have numbers, in their order.
 function M.parts_of(one)
     local classes = one.classes or {}
@@ -69,7 +60,7 @@ end
 local parts_of <const> = M.parts_of
 
 local function keys_of(part, is_top)
-    return is_top and { "pages_free", "pages_limit" } or sorted_keys(part)
+    return is_top and { "pages_free", "pages_limit" } or gather.keys(part)
 end
 
 --- The places of a snapshot's numbers, in their order: { part, key } each; part is an index into `parts_of`.

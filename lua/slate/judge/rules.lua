@@ -6,6 +6,7 @@
 -- not load, or a rule that fails, gives one message and does not run again.
 local attention = require "slate.judge.attention"
 local doctor = require "slate.judge.doctor"
+local gather = require "slate.base.gather"
 local places = require "slate.base.places"
 local policy_box = require "slate.base.policy_box"
 local sandbox = require "slate.base.sandbox"
@@ -51,10 +52,7 @@ local function copy_of(about)
     for _, name in ipairs(SEEN) do
         copy[name] = deep_copy(about[name])
     end
-    copy.by_id = {}
-    for _, row in ipairs(copy.rows) do
-        copy.by_id[row.id] = row
-    end
+    copy.by_id = gather.map(copy.rows, "id")
     return copy
 end
 

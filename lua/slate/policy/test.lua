@@ -50,14 +50,7 @@ local function live(one, random, busy)
 end
 
 local function copy_of(classes)
-    local copies = {}
-    for i, one in ipairs(classes) do
-        copies[i] = {}
-        for name, value in pairs(one) do
-            copies[i][name] = value
-        end
-    end
-    return copies
+    return gather.values(classes, function(one) return gather.copy(one) end)
 end
 
 -- The snapshots of some seconds of a server with these classes, of which one is busy; `tweak` may change the classes

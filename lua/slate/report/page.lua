@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- A report as one page of HTML: the stories of one or more servers (slate.report.story). Pure.
+local gather = require "slate.base.gather"
 local html = require "slate.chart.html"
 local history = require "slate.judge.history"
 local panels = require "slate.chart.html_panels"
@@ -205,14 +206,10 @@ local function add_charts(parts, story, histogram)
 end
 
 local function add_settings(parts, story)
-    local names = {}
-    for name in pairs(story.settings) do
-        names[#names + 1] = name
-    end
+    local names = gather.keys(story.settings)
     if #names == 0 then
         return
     end
-    table.sort(names)
     add(parts, "<details><summary>%s at the end</summary>\n<div class=\"wide\"><table>\n",
         escape(units.plural(#names, "setting")))
     for _, name in ipairs(names) do

@@ -152,13 +152,10 @@ local function changes_seen(list)
     for i = 2, #list do
         local recorded = add_recorded(changes, list[i])
         local before, after = list[i - 1].settings or {}, list[i].settings or {}
-        local names = {}
-        for name, value in pairs(after) do
-            if before[name] ~= nil and before[name] ~= value and not OF_FLUSH[name] and not recorded[name] then
-                names[#names + 1] = name
-            end
-        end
-        table.sort(names)
+        local names = gather.values(gather.keys(after), function(name)
+            local is_new = before[name] ~= nil and before[name] ~= after[name]
+            return is_new and not OF_FLUSH[name] and not recorded[name] and name or nil
+        end)
         restart_s = snapshot.is_restart(list[i - 1], list[i]) and list[i].time_s or restart_s
         if #names > 0 and restart_s then
             changes[#changes + 1] = { time_s = restart_s, name = "start", seen = true, is_of_start = true,

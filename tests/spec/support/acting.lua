@@ -8,6 +8,7 @@ package.loaded["slate.base.clock"] = {
     steady_s = function() return now_s end, time_s = function() return now_s end, sleep = coroutine.yield,
 }
 local acting = require "slate.act.acting"
+local gather = require "slate.base.gather"
 local dkjson = require "dkjson"
 local view = require "slate.judge.view"
 local snapshots = require "support.snapshots"
@@ -83,10 +84,7 @@ function Server:answer(line)
 end
 
 function Server:sent()
-    local list = {}
-    for _, line in ipairs(self.log) do
-        list[#list + 1] = not line:find("^stats") and line or nil
-    end
+    local list = gather.values(self.log, function(line) return not line:find("^stats") and line or nil end)
     return table.concat(list, "; ")
 end
 

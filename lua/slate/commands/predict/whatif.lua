@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl whatif: the hit ratios that the other policies would have.
+local gather = require "slate.base.gather"
 local json = require "slate.base.json"
 local must = require("slate.base.failure").must
 local relief = require "slate.judge.relief"
@@ -42,11 +43,7 @@ end
 -- The classes in ascending order: { class, policies, unknown (why the miniatures tell nothing of the class, a sentence;
 -- then it has no policies) }. client: of the server.
 local function classes_judged(client, classes, running)
-    local ids, list = {}, json.array()
-    for id in pairs(classes) do
-        ids[#ids + 1] = id
-    end
-    table.sort(ids)
+    local ids, list = gather.keys(classes), json.array()
     local curves = sampled.curves(client, ids)
     for i, id in ipairs(ids) do
         local unknown = relief.unlike_class(classes[id], curves[id])
@@ -68,10 +65,9 @@ local function out_text(context, totals, policies, classes)
         return
     end
     context:out("\n", context:table(COLUMNS, as_rows(policies, totals.policy)))
-    local records = {}
-    for _, one in ipairs(policies) do
-        records[#records + 1] = one.record and { one.policy, (one.record:gsub(",", ", ")) }
-    end
+    local records = gather.values(policies, function(one)
+        return one.record and { one.policy, (one.record:gsub(",", ", ")) }
+    end)
     if #records > 0 then
         context:out("\nwhat these go by\n", context:pairs(records))
     end
