@@ -60,7 +60,7 @@ describe("the review of a move of pages", function()
             labels[#labels + 1] = (sentence.label == "also" or sentence.label == "expects") and sentence.label or nil
         end
         assert.same({ "also", "expects" }, labels)
-        assert.equal("hits rise anyway, by 4.0 points in 10s: that is not the effect of the change",
+        assert.equal("hits rise anyway, by 4.0 points in 10s, without the change",
             told(one, asked.change, "also"))
         assert.is_nil(told(watched({}, 400, { hits = 500 }), asked.change, "also"))
     end)

@@ -282,11 +282,11 @@ describe("the verdict", function()
         local function caveat(f) return seen(0, f).past:caveat() end
         local function flat() return 700, 100, 0, 50000 end
         assert.is_nil(caveat(flat))
-        assert.equal("the cache is still filling: a rise of hits will not count as the effect of the change",
+        assert.equal("the cache is still filling: hits may rise without the change",
             caveat(filling(9, function() return 700 end)))
-        assert.equal("hits rise anyway, by 10.0 points in 10s: that is not the effect of the change",
+        assert.equal("hits rise anyway, by 10.0 points in 10s, without the change",
             caveat(function(second) return 710 + 10 * second end))
-        assert.equal("hits fall anyway, by 10.0 points in 10s: that is not the effect of the change",
+        assert.equal("hits fall anyway, by 10.0 points in 10s, without the change",
             caveat(function(second) return 610 - 10 * second end))
         local _, _, one = with_traffic(1, -3, 0)
         assert.equal("the cache was just flushed: the change will not be judged", one.past:caveat())

@@ -371,10 +371,10 @@ function Past:caveat()
     elseif (snapshot.growth(first, last, "flushes") or 0) > 0 then
         return "the cache was just flushed: the change will not be judged"
     elseif was_filling(self, first, last) then
-        return "the cache is still filling: a rise of hits will not count as the effect of the change"
+        return "the cache is still filling: hits may rise without the change"
     end
     local per_s, _, is_sure = drift_of(self, last, before)
-    return is_sure and ("hits %s anyway, by %.1f points in %ds: that is not the effect of the change"):format(
+    return is_sure and ("hits %s anyway, by %.1f points in %ds, without the change"):format(
         per_s > 0 and "rise" or "fall", math.abs(per_s) * limits.lately_s * 100, limits.lately_s) or nil
 end
 
