@@ -107,7 +107,7 @@ describe("a tape", function()
             made:add(one, { wall_s = i, at_s = i })
             bytes[i] = made.bytes
         end
-        assert.is_true((bytes[128] - bytes[64]) / 64 * tape.HOUR_SAMPLES < 6.6e6, "bytes: " .. bytes[128])
+        assert.is_true((bytes[128] - bytes[64]) / 64 * tape.HOUR_SAMPLES < 5.3e6, "bytes: " .. bytes[128])
         local samples = made.last - made.first + 1
         assert.is_true(samples >= tape.HOUR_SAMPLES and samples < tape.HOUR_SAMPLES + 256, "samples: " .. samples)
         assert.equal(4000, (select(2, made:read(4000))).wall_s)

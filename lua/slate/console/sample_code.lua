@@ -1,18 +1,29 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The changes between two snapshots of one layout (slate.facts.record_change) as a short text, for the tape: some 3
+--- The changes between two snapshots of one layout (slate.facts.record_change) as a short text, for the tape: some 2
 --- bytes a changed number, decoded by a few calls. slate.facts.record_change has the text of recordings, which has only
 --- letters.
 --
--- A text is six groups, by the form of their values: differences of 1, 2, 3, 4 and 8 bytes, and new values of numbers
--- that are not whole. A group is the count of its changes, how many numbers to go on to each (0: 255 without a change),
--- and the values.
+-- A text begins with the width of the change of every number, four numbers in a byte, the first in its lowest bits: 0
+-- (the same), or the difference is of 1, 2 or 4 bytes. The differences follow, then the values of 8 bytes. A difference
+-- FAR or OTHER stands for the next of these: a larger difference, or the new value of a number that is not whole.
 local change = require "slate.facts.record_change"
 
 local M = {}
 
-local FORMS <const> = { "i1", "i2", "i3", "i4", "i8", "d" }
-local WHOLE <const>, FLOATS <const>, FAR <const> = 5, 6, 255
-local pack, rep, unpack, type_of = string.pack, string.rep, string.unpack, math.type
+local BYTE <const>, SHORT <const>, LONG <const> = 1, 2, 3
+local FORMS <const> = { "i1", "i2", "i4" }
+local OTHER <const>, FAR <const> = -0x80000000, -0x7fffffff
+local pack, unpack, type_of = string.pack, string.unpack, math.type
+
+-- The forms of the differences of four numbers, by the byte of their widths.
+local forms_of <const> = setmetatable({}, { __index = function(known, letter)
+    local widths, forms = letter:byte(), ""
+    for shift = 0, 6, 2 do
+        forms = forms .. (FORMS[widths >> shift & 3] or "")
+    end
+    known[letter] = forms
+    return forms
+end })
 
 local Code = {}
 Code.__index = Code
@@ -20,47 +31,38 @@ Code.__name = "slate.console.sample_code"
 
 --- A code for snapshots of a layout.
 function M.new(layout)
-    return setmetatable({ layout = layout }, Code)
+    local numbers = 0
+    for _, of in ipairs(layout) do
+        numbers = numbers + #of.keys
+    end
+    return setmetatable({ layout = layout, width_bytes = (numbers + 3) // 4 }, Code)
 end
 
--- The group of a change, and its value there.
-local function form_of(old, new)
+-- The width of a change, its difference, and its value of 8 bytes, "" if it needs none.
+local function code_of(old, new)
     if type_of(old) ~= "integer" or type_of(new) ~= "integer" then
-        return FLOATS, new
+        return LONG, OTHER, pack("<d", new)
     end
-    local difference, form, most = new - old, 1, 0x80
-    while form < WHOLE and (difference < -most or difference >= most) do
-        form, most = form + 1, most << 8
+    local difference = new - old
+    if difference >= -0x80 and difference < 0x80 then
+        return BYTE, difference, ""
+    elseif difference >= -0x8000 and difference < 0x8000 then
+        return SHORT, difference, ""
+    elseif difference > FAR and difference < 0x80000000 then
+        return LONG, difference, ""
     end
-    return form, difference
-end
-
-local function group_text(group, form)
-    local count = #group.values
-    return pack("<I2s2", count, string.char(table.unpack(group.steps)))
-        .. pack("<" .. rep(form, count), table.unpack(group.values))
-end
-
--- Notes that the number at a place changed.
-local function note(groups, place, old, new)
-    local form, value = form_of(old, new)
-    local group = groups[form]
-    local steps = group.steps
-    while place - group.at > FAR do
-        steps[#steps + 1], group.at = 0, group.at + FAR
-    end
-    steps[#steps + 1], group.at = place - group.at, place
-    group.values[#group.values + 1] = value
+    return LONG, FAR, pack("<j", difference)
 end
 
 --- The text of the changes; nil if `after` has another layout.
 function Code:encode(before, after)
-    local was, is, groups, place = change.parts_of(before), change.parts_of(after), {}, 0
+    local was, is, place = change.parts_of(before), change.parts_of(after), 0
     if not change.fits(self.layout, after, is) then
         return nil
     end
-    for form = 1, #FORMS do
-        groups[form] = { at = 0, steps = {}, values = {} }
+    local widths, differences, count, values = {}, {}, 0, ""
+    for i = 1, self.width_bytes do
+        widths[i] = 0
     end
     for i, of in ipairs(self.layout) do
         local keys, before_it, after_it = of.keys, was[i], is[i]
@@ -68,45 +70,43 @@ function Code:encode(before, after)
             local key = keys[at]
             local old, new = before_it[key], after_it[key]
             if old ~= new then
-                note(groups, place + at, old, new)
+                local width, difference, value = code_of(old, new)
+                local byte = place // 4 + 1
+                count, widths[byte] = count + 1, widths[byte] | width << place % 4 * 2
+                differences[count], values = difference, values .. value
             end
-        end
-        place = place + #keys
-    end
-    for form, group in ipairs(groups) do
-        groups[form] = group_text(group, FORMS[form])
-    end
-    return table.concat(groups)
-end
-
--- Changes the numbers of one group. steps, values: of the group.
-local function apply_group(layout, parts, form, steps, values)
-    local place, used, i = 0, 0, 1 -- place: within part i
-    local keys = layout[1].keys
-    for at = 1, #steps do
-        local step = steps[at]
-        place = place + (step > 0 and step or FAR)
-        while place > #keys do
-            place, i = place - #keys, i + 1
-            keys = layout[i].keys
-        end
-        if step > 0 then
-            local part, key = parts[i], keys[place]
-            used = used + 1
-            part[key] = form == FLOATS and values[used] or part[key] + values[used]
+            place = place + 1
         end
     end
+    widths = string.char(table.unpack(widths))
+    return widths .. pack("<" .. widths:gsub(".", forms_of), table.unpack(differences)) .. values
 end
 
 --- Changes a snapshot to the one after it. at: where the text begins.
 function Code:apply(one, text, at)
-    local parts = change.parts_of(one)
-    for form = 1, #FORMS do
-        local count, steps
-        count, steps, at = unpack("<I2s2", text, at)
-        local values = { unpack("<" .. rep(FORMS[form], count), text, at) }
-        apply_group(self.layout, parts, form, { steps:byte(1, -1) }, values)
-        at = values[count + 1]
+    local parts, place, count, differences_at = change.parts_of(one), 0, 0, at + self.width_bytes
+    local widths = text:sub(at, differences_at - 1)
+    local differences = { unpack("<" .. widths:gsub(".", forms_of), text, differences_at) }
+    local value_at = differences[#differences]
+    widths = { widths:byte(1, -1) }
+    for i, of in ipairs(self.layout) do
+        local keys, part = of.keys, parts[i]
+        for at_key = 1, #keys do
+            if widths[place // 4 + 1] >> place % 4 * 2 & 3 > 0 then
+                local key = keys[at_key]
+                count = count + 1
+                local difference = differences[count]
+                if difference > FAR then
+                    part[key] = part[key] + difference
+                elseif difference == FAR then
+                    difference, value_at = unpack("<j", text, value_at)
+                    part[key] = part[key] + difference
+                else
+                    part[key], value_at = unpack("<d", text, value_at)
+                end
+            end
+            place = place + 1
+        end
     end
 end
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The past of one server: every snapshot of about an hour. Forty classes that all change take about 5 MB an hour.
+--- The past of one server: every snapshot of about an hour. Forty classes that all change take about 4 MB an hour.
 --
 -- A sample is one text: its times, and the changes since the sample before it (of slate.console.sample_code). A block
 -- of samples begins with a whole snapshot, as changes since one of zeros. Beyond the limits of samples or bytes the
