@@ -223,10 +223,9 @@ end
 
 -- Drops servers that left their lists. Rows, marks and the cursor hold places, so they change.
 local function drop_left(app)
-    local of = app.ui.fleet
     local place = app.fleet:drop_left(app.open)
     while place do
-        local set = {}
+        local of, set = app.ui.fleet, {}
         for i in pairs(of.marked) do
             if i ~= place then
                 set[i > place and i - 1 or i] = true
@@ -258,8 +257,9 @@ function App:step(now_s, wall_s)
     end
     drop_left(self)
     self.fleet:read(now_s)
+    local of_fleet = rawget(self.ui, "fleet") -- its module is loaded when the view is shown
     for i, session in ipairs(self.fleet.sessions) do
-        step_session(self, session, self.ui.fleet.marked[i], now_s)
+        step_session(self, session, of_fleet and of_fleet.marked[i], now_s)
     end
     self.is_drawn = false
     sending.show_outcomes(self, now_s)

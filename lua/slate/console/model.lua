@@ -332,6 +332,11 @@ function Model:take(now, about)
     record_sample(self)
 end
 
+--- Forgets the judgement, and the snapshots but the last: no other follows. Events stay.
+function Model:end_judgement()
+    self.observer, self.rows, self.worst, self.before, self.classes_before = nil, {}, nil, nil, nil
+end
+
 --- The statistics of a class in `now`; nil if the server does not list it.
 function Model:class(id)
     return self.classes and self.classes[id]

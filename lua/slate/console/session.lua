@@ -150,6 +150,7 @@ local function load_some(session)
         else
             session.reader:close()
             session.reader = nil
+            session.model:end_judgement()
         end
     until not session.reader or link.now_s() >= until_s
     session.has_news = true
