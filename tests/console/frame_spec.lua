@@ -104,6 +104,18 @@ describe("slatetop's frame", function()
     screen:go({ "G", "Enter" }, { "[1 Overview]", "cache.sock" }, "7", "3 servers, 1 up")
   end)
 
+  -- An hour may take 14 MB: 3.9 MB of the files that slatetop maps, 4.6 MB for its other 3,400 samples, whose size
+  -- console_tape_spec bounds, and this; 0.9 MB is left.
+  it("takes at most 4.6 MB of its own with 200 samples of 40 busy classes", function()
+    local path = folder .. "/busy.jsonl"
+    assert.equal("", tui.run("tests/bench/console-hour " .. path .. " 200"))
+    open("--replay " .. path .. " --at 199")
+    screen:wait("REPLAY")
+    screen:step(2000)
+    local status = tui.run(("cat /proc/$(pgrep -f '^build/world/slatetop .*%s')/status"):format(path))
+    assert.is_true(tonumber(status:match("RssAnon:%s*(%d+) kB")) < 4600, status)
+  end)
+
   it("watches a stream of the server's log, and says how much is lost", function()
     open(server.socket)
     screen:wait("live 1s")
