@@ -30,9 +30,8 @@ static const struct module modules[] = {
 enum { GZIP_WINDOW = 16 + MAX_WBITS, PIECE_BYTES = 4096 };
 
 /* Nearly all objects made for a snapshot are garbage at the next. A collection begins when memory
- * has grown by 18 %: with an hour of 40 busy classes slatetop takes 13.4 MB. By a quarter it took
- * 14.3 MB, and 0.8 % fewer instructions; by a tenth, a fifth more.
- */
+ * has grown by 18 %: with an hour of 40 busy classes slatetop takes 12.7 MB. By a quarter it takes
+ * 13.3 MB, and 0.8 % fewer instructions; by a tenth 12.3 MB, and a fifth more. */
 enum { GC_BEGINS_PCT = 118, GC_SPEED_PCT = 400 };
 
 static const luaL_Reg libraries[] = {
