@@ -115,8 +115,8 @@ describe("slabs geometry", function()
         assert.equal("OK", rig.ask("slabs geometry factor 1.5 force"))
         assert.same({ "no", "no" }, { is_on(), geometry().auto })
         local audit = rig.stats("audit")
-        assert.same({ "slabs geometry", "slab_geometry_auto", "yes", "no" },
-            { audit["1:what"], audit["2:what"], audit["2:was"], audit["2:is"] })
+        assert.same({ "slabs geometry", "39 sizes", "factor 1.5 force", "slab_geometry_auto", "yes", "no" },
+            { audit["1:what"], audit["1:was"], audit["1:is"], audit["2:what"], audit["2:was"], audit["2:is"] })
         assert.equal("OK slab_geometry_auto is yes again", rig.ask("config undo"))
         assert.equal("yes", is_on())
         assert.equal("OK", rig.ask("slabs geometry revert"))

@@ -27,12 +27,25 @@ static void geometry_turn_auto_off(struct command_context *ctx) {
     }
 }
 
+/* Records an order, with the number of sizes before the change that it began. */
+static void geometry_audit(struct command_context *ctx, bool has_begun, const char *text) {
+    char was[AUDIT_VALUE_BYTES];
+    struct geometry_facts f;
+    if (!has_begun) {
+        admin_audit(ctx, "slabs geometry", text);
+        return;
+    }
+    tuner_geometry(ctx->server->tuner, &f);
+    snprintf(was, sizeof was, "%u sizes", f.from.count);
+    admin_audit_change(ctx, "slabs geometry", was, text);
+}
+
 static void geometry_answered(struct geometry_order *order) {
     struct geometry_request *request = (struct geometry_request *)order;
     struct command_context *ctx = request->ctx;
     enum geometry_verb verb = order->verb;
     if (strncmp(order->answer, "OK", 2) == 0 && !order->dry) {
-        admin_audit(ctx, "slabs geometry", request->text);
+        geometry_audit(ctx, verb != GEOMETRY_PAUSE && verb != GEOMETRY_RESUME, request->text);
         if (verb == GEOMETRY_FACTOR || verb == GEOMETRY_SIZES || verb == GEOMETRY_REVERT) {
             geometry_turn_auto_off(ctx);
         }
