@@ -42,7 +42,6 @@ describe("explain", function()
         assert.equal("automove", names[1])
         assert.equal(5, #names)
         for _, name in ipairs(names) do assert.is_true(#explain.find(name) > 0, name) end
-        assert.equal(2, #explain.suggest("automove", 2))
         assert.same({}, explain.suggest("qqqqqqqqqqqq"))
     end)
 end)

@@ -78,11 +78,6 @@ function Timeline:seek_from_start(tape, seconds)
     end
 end
 
---- The past: { from_s, to_s }, the times of day of its first and its last sample. The tape is not empty.
-function Timeline.span(_, tape)
-    return { from_s = tape:wall_s(tape.first), to_s = tape:wall_s(tape.last) }
-end
-
 -- Whether an event is a stop: what an operator looks for, and not the state that ends or comes back (of
 -- slate.console.alarms), nor a recording. Of changes of pages only a move by a command is one, where it begins: a
 -- command moves pages for seconds, and an automove at any time. A command from here is an event of its own.

@@ -2,6 +2,7 @@
 --- The meaning of every figure and setting: the entries of man/explain.txt (installed as share/slate/explain.txt),
 -- which is also the source of slatetop's `?` and slate-terms(7).
 local gather = require "slate.base.gather"
+local order = require "slate.base.order"
 
 local M = {}
 
@@ -166,9 +167,9 @@ local function unlikeness(typed, name)
     return apart <= math.max(2, #typed // 3) and 1 + apart or nil
 end
 
---- Names like the typed word, the likeliest first, at most `limit` (5). Only names that find() knows. Cost: the lengths
+--- Names like the typed word, the likeliest first, at most five. Only names that find() knows. Cost: the lengths
 -- of all names times that of the typed word.
-function M.suggest(typed, limit)
+function M.suggest(typed)
     local entries, why = M.entries()
     if not entries then
         return nil, why
@@ -183,12 +184,8 @@ function M.suggest(typed, limit)
             end
         end
     end
-    require("slate.base.order").largest_first(alike, function(one) return -one.unlike end, "at")
-    local names = {}
-    for i = 1, math.min(limit or SUGGESTIONS, #alike) do
-        names[i] = alike[i].name
-    end
-    return names
+    order.largest_first(alike, function(one) return -one.unlike end, "at")
+    return gather.values(order.first(alike, SUGGESTIONS), "name")
 end
 
 return M

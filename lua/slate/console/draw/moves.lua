@@ -52,7 +52,7 @@ function M.draw(frame, grid, area)
     local totals, moves = frame.model.answers:parsed("moves")
     if not totals then
         grid:rule(area.y, 0, area.width, "events")
-        events.draw_list(frame, grid, cells.area(area.y + 1, 0, area.height - 1, area.width), 1)
+        events.draw_list(frame, grid, cells.area(area.y + 1, 0, area.height - 1, area.width))
         return
     end
     local mode, y, y_end = totals.mode or "", area.y + 1, area.y + area.height

@@ -107,16 +107,16 @@ local function draw_event(event, name, width, grid, y, area)
     grid:text_fit(y, x, area.x + area.width - x, style, event.text)
 end
 
---- Draws events of the server, newest first, from the top-th on: a part of several views. frame: only its model.
-function M.draw_list(frame, grid, area, top)
+--- Draws events of the server, newest first: a part of several views. frame: only its model.
+function M.draw_list(frame, grid, area)
     local events = frame.model.events
     if #events == 0 then
         grid:text_fit(area.y, area.x, area.width, cells.DIM,
             frame.is_past and #frame.live.events > 0 and "nothing had happened until this moment: } goes on"
             or frame.is_replay and "nothing happens in this recording" or "nothing has happened since slatetop started")
     end
-    for i = 0, math.min(area.height, #events - top + 1) - 1 do
-        draw_event(events[#events - (top - 1) - i], nil, nil, grid, area.y + i, area)
+    for i = 0, math.min(area.height, #events) - 1 do
+        draw_event(events[#events - i], nil, nil, grid, area.y + i, area)
     end
 end
 
@@ -169,7 +169,7 @@ function M.draw(frame, ui, grid, area)
         grid:text_fit(list_area.y, list_area.x, list_area.width, cells.DIM,
             ("no event has '%s' in its row: / changes that"):format(ui.events.filter))
     elseif #events == 0 then
-        M.draw_list(frame, grid, list_area, 1)
+        M.draw_list(frame, grid, list_area)
     end
 end
 

@@ -118,7 +118,7 @@ function M.draw(frame, ui, grid, area)
     if spare > 0 then
         local row = rows[fleet_table.row_at(rows, ui.fleet)]
         grid:rule(y - spare, area.x, area.width, "events of " .. row.name)
-        events.draw_list(row, grid, cells.area(y - spare + 1, area.x, spare - 1, area.width), 1)
+        events.draw_list(row, grid, cells.area(y - spare + 1, area.x, spare - 1, area.width))
     end
     if not has_foot and marked.count(ui) > 0 then
         draw_hint(frame, ui, grid, y, area.width)

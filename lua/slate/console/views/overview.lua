@@ -338,7 +338,7 @@ local function draw_sections(frame, ui, grid, area)
     if left >= 2 then
         local at = take(left)
         grid:rule(at.y, 0, at.width, "events")
-        events.draw_list(frame, grid, cells.area(at.y + 1, 0, at.height - 1, at.width), 1)
+        events.draw_list(frame, grid, cells.area(at.y + 1, 0, at.height - 1, at.width))
     end
 end
 
