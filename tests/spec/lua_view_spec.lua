@@ -64,7 +64,7 @@ describe("view", function()
         local one = snapshots.seen(list)
         assert.equal("empty", one.rows[1].state)
         assert.same({ "idle" }, one.rows[1].flags)
-        assert.equal(4, (one:donor_for(17))) -- class 16 was advised before the flush
+        assert.equal(4, require("slate.judge.page_plan").move(one, 17).from) -- class 16 was advised before the flush
         assert.equal("+ press f to give: class 4 is empty, 9 spare pages",
             attention.hint(one, { class_id = 4 })[1].text)
     end)

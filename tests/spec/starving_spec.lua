@@ -239,8 +239,8 @@ describe("starving", function()
             local a, b = ages(i)
             one:observe(make(1000 + i, { [3] = snapshots.full(40, 0, { age = a }),
                 [4] = snapshots.full(40, 0, { age = b }), [5] = class(own and own(i) or { evicted = 400 * i }) }))
-            local donor, pages = one:donor_for(5)
-            list[#list + 1] = i >= 3 and ("%d: %d"):format(donor, pages) or nil
+            local move = page_plan.move(one, 5)
+            list[#list + 1] = i >= 3 and ("%d: %d"):format(move.from, move.pages) or nil
         end
         return list
     end
@@ -258,7 +258,7 @@ describe("starving", function()
             local free = i == 5 and { age = 60, free_chunks = 2000, used_chunks = 38000 } or { age = 60 }
             one:observe(make(1000 + i, { [3] = snapshots.full(40, 0, { age = 90 }), [4] = snapshots.full(40, 0, free),
                 [5] = class({ evicted = 400 * i }) }))
-            donors[i] = one:donor_for(5)
+            donors[i] = (page_plan.move(one, 5) or {}).from
         end
         assert.same({ 3, 4 }, { donors[4], donors[5] })
     end)
@@ -285,7 +285,7 @@ describe("starving", function()
                 one:observe(make(1000 + i, { [3] = class({ total_pages = pages, total_chunks = pages * 1000,
                     used_chunks = used, free_chunks = pages * 1000 - used }),
                     [4] = snapshots.full(4, 0, { age = 50 }), [5] = class({ evicted = 400 * i }) }))
-                list[i] = one:donor_for(5)
+                list[i] = (page_plan.move(one, 5) or {}).from
             end
             return { list[4], list[5], list[20] }
         end

@@ -139,10 +139,8 @@ end
 
 --- The best donor for a class, starving or not: its id, and how many pages to move; nil if no class can give.
 function M.donor(model, class_id)
-    if model.observer then
-        local ok, from, pages = pcall(model.observer.donor_for, model.observer, class_id)
-        return ok and from or nil, pages
-    end
+    local move = judged(model, "slate.judge.relief", "of", class_id) or {}
+    return move.from, move.pages
 end
 
 --- The moves that slate.judge.page_plan advises, the first class in need first: a list of { from, to, pages }.

@@ -298,14 +298,6 @@ function Observer:plan(curves)
     return plan
 end
 
---- The move that suits the class of this id best: its donor's id, and how many pages to move; nil if no class can give.
-function Observer:donor_for(id)
-    local move = page_plan.move(self, id, self.curves)
-    if move then
-        return move.from, move.pages
-    end
-end
-
 --- The figures of the last ten seconds, as far as they were seen (of slate.judge.verdict's Past:since); nil before the
 -- first snapshot.
 function Observer:lately()
