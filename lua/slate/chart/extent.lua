@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The highest values of the panels of slate.chart.draw, for the drawing modules. Pure.
+local gather = require "slate.base.gather"
+
 local M = {}
 
 --- The highest sum of the series of a stack, or its `limit` if that is higher.
@@ -28,12 +30,7 @@ end
 
 --- Whether a series of lines has points with a least and a most.
 function M.has_band(series)
-    for _, point in ipairs(series.points) do
-        if point[3] then
-            return true
-        end
-    end
-    return false
+    return gather.any(series.points, function(point) return point[3] end)
 end
 
 --- The highest bar of a histogram.

@@ -30,10 +30,8 @@ end
 --- The findings of the doctor, and of own rules (nil: none).
 function M.findings(own, known)
     local findings = doctor.findings(known)
-    for _, finding in ipairs(own and own:named_findings(known) or {}) do
-        findings[#findings + 1] = finding
-    end
-    return doctor.sort(findings)
+    local of_rules = own and own:named_findings(known) or {}
+    return doctor.sort(table.move(of_rules, 1, #of_rules, #findings + 1, findings))
 end
 
 return M

@@ -27,12 +27,7 @@ end
 --- True if a plan may go to several servers: settings may, but not pages and not the policy of one class, because
 --- classes differ from server to server.
 function M.takes(plan)
-    for _, one in ipairs(plan) do
-        if one.pages or one.name == "class_policy" then
-            return false
-        end
-    end
-    return #plan > 0
+    return #plan > 0 and not gather.any(plan, function(one) return one.pages or one.name == "class_policy" end)
 end
 
 local function is_same(a, b)

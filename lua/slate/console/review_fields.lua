@@ -2,6 +2,7 @@
 --- The fields of a review (see review.lua): which ones, how keys change them, and the note behind each.
 local change = require "slate.console.change"
 local figure = require "slate.console.figure"
+local gather = require "slate.base.gather"
 local marked = require "slate.console.marked"
 local server = require "slate.console.server"
 local settings_shown = require "slate.facts.settings_shown"
@@ -17,12 +18,7 @@ local LEAST <const> = { pages = 1 }
 
 --- True if all steps of a plan move pages.
 function M.moves_only(plan)
-    for _, one in ipairs(plan) do
-        if not one.pages then
-            return false
-        end
-    end
-    return true
+    return not gather.any(plan, function(one) return not one.pages end)
 end
 
 --- True if each step of the plan is a field.

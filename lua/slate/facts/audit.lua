@@ -10,6 +10,8 @@
 -- is the id of the command's first change, if the command made several; run is that of the first page that a run of a
 -- policy moved. A line with what = "outcome" has no id: it has the outcome, in words and figures, of the change whose
 -- id is `of`.
+local gather = require "slate.base.gather"
+
 local M = {}
 
 M.SCHEMA = "slate/audit/1"
@@ -41,12 +43,9 @@ local INTEGERS <const> = { "undoes", "with", "fleet", "run", "dst_pages" }
 -- True if an entry has all fields that an undo needs, and those of its readers have their types. A damaged or later
 -- record may have other fields.
 local function is_complete(entry)
-    for _, name in ipairs(INTEGERS) do
-        if entry[name] ~= nil and math.type(entry[name]) ~= "integer" then
-            return false
-        end
-    end
-    return math.type(entry.id) == "integer" and WHOLE[entry.what] ~= nil and WHOLE[entry.what](entry)
+    local function is_wrong(name) return entry[name] ~= nil and math.type(entry[name]) ~= "integer" end
+    return not gather.any(INTEGERS, is_wrong) and math.type(entry.id) == "integer"
+        and WHOLE[entry.what] ~= nil and WHOLE[entry.what](entry)
         and type(entry.server) == "string" and (entry.back == nil or is_text(entry.back))
         and (entry.who == nil or type(entry.who) == "string")
         and type(entry.time_s) == "number" and entry.time_s >= 0 and entry.time_s < LAST_S

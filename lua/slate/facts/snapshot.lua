@@ -311,12 +311,8 @@ end
 
 --- True if a server reports which classes have pages.
 function M.reports_pages(snapshot)
-    for _, class in ipairs(snapshot.classes) do
-        if not class.total_pages then
-            return false
-        end
-    end
-    return (M.reports_classes(snapshot))
+    return not gather.any(snapshot.classes, function(class) return not class.total_pages end)
+        and M.reports_classes(snapshot) == true
 end
 
 --- The stores that a server refused for want of memory: counted for the whole since 1.6.13, by class before; nil if

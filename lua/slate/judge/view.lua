@@ -65,16 +65,6 @@ function M.connections(now)
         math.tointeger(now.general.max_connections) or math.tointeger((now.settings or {}).maxconns)
 end
 
--- By class, the share of its used chunks that no item needs; absent where pieces of long values may lie. wasted: of
--- slate.facts.waste.classes.
-local function slack_by_id(wasted)
-    local by_id = {}
-    for _, row in ipairs(wasted) do
-        by_id[row.id] = ratio(row.slack_bytes, row.used_bytes)
-    end
-    return by_id
-end
-
 local function class_row(class, before, rates, is_slated)
     local page_chunks = class.chunks_per_page
     return {
@@ -194,10 +184,11 @@ function M.classes(now, before, rates, judge)
     local earlier = before and not (rates and rates.reset) and snapshot.earlier_by_id(before, now) or {}
     local rates_by_id = rates and snapshot.by_id(rates) or {}
     local wasted = waste.classes(now)
-    local rows, slack, filled = {}, slack_by_id(wasted), {}
+    local rows, wasted_by_id, filled = {}, gather.map(wasted, "id"), {}
     for i, class in ipairs(now.classes) do
         rows[i] = class_row(class, earlier[class.id], rates_by_id[class.id] or {}, now.slated ~= nil)
-        rows[i].slack_ratio = slack[class.id]
+        local of_class = wasted_by_id[class.id] or {} -- absent where pieces of long values may lie
+        rows[i].slack_ratio = ratio(of_class.slack_bytes, of_class.used_bytes)
         -- The idle time of evicted items: less than the tail's age if the policy evicts new items first.
         local last_s = (rows[i].evicted_per_s or 0) > 0 and class.evicted_time
         rows[i].victim_age_s = last_s and math.min(last_s, rows[i].age_s or last_s) or rows[i].age_s

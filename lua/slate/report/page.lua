@@ -278,9 +278,7 @@ end
 local function all_snapshots(stories)
     local all = {}
     for _, story in ipairs(stories) do
-        for _, one in ipairs(story.span) do
-            all[#all + 1] = one
-        end
+        table.move(story.span, 1, #story.span, #all + 1, all)
     end
     record.sort(all)
     return all

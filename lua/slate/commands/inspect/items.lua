@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl items [CLASS...]: the items of each class by eviction queue, and its losses.
+local find = require "slate.base.find"
 local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
@@ -28,13 +29,9 @@ function M.declare(command)
 end
 
 local function rows_of(now, ids)
-    local wanted = {}
-    for _, id in ipairs(ids) do
-        wanted[id] = true
-    end
     local rows = {}
     for _, class in ipairs(now.classes) do
-        if class.number and (#ids == 0 or wanted[class.id]) then
+        if class.number and (#ids == 0 or find.place(ids, class.id)) then
             local row = {}
             for _, column in ipairs(COLUMNS) do
                 row[column[2]] = class[column[3]]

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl pages [CLASS...]: how full the pages of each class are: every page on slated, else the mean of a class.
+local find = require "slate.base.find"
 local gather = require "slate.base.gather"
 local must = require("slate.base.failure").must
 local units = require "slate.base.units"
@@ -140,14 +141,7 @@ local function only(pages, ids)
     if #ids == 0 then
         return pages
     end
-    local wanted, chosen = {}, {}
-    for _, id in ipairs(ids) do
-        wanted[id] = true
-    end
-    for _, page in ipairs(pages) do
-        chosen[#chosen + 1] = wanted[page.class] and page or nil
-    end
-    return chosen
+    return gather.values(pages, function(page) return find.place(ids, page.class) and page or nil end)
 end
 
 function M.run(context, parsed)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl watch CLASS...: the server's own stream of events, and the number of lost ones.
 local clock = require "slate.base.clock"
+local gather = require "slate.base.gather"
 local hotkeys = require "slate.facts.hotkeys"
 local must = require("slate.base.failure").must
 local units = require "slate.base.units"
@@ -70,12 +71,7 @@ function M.parse(line)
 end
 
 local function wanted(event, conditions)
-    for _, condition in ipairs(conditions) do
-        if tostring(event[condition[1]]) ~= condition[2] then
-            return false
-        end
-    end
-    return true
+    return not gather.any(conditions, function(one) return tostring(event[one[1]]) ~= one[2] end)
 end
 
 local function out_event(context, event)

@@ -11,6 +11,7 @@ local class_state = require "slate.console.draw.class_state"
 local columns = require "slate.console.draw.class_columns"
 local filter = require "slate.console.draw.class_filter"
 local find = require "slate.base.find"
+local gather = require "slate.base.gather"
 local keys = require "slate.console.keys"
 local narrow = require "slate.console.draw.narrow"
 
@@ -34,12 +35,9 @@ function M.state()
 end
 
 local function is_idle(model, class, window_s)
-    for _, name in ipairs({ "hits", "sets", "ev" }) do
-        if (columns.named(name).value(model, class, window_s) or 0) > 0 then
-            return false
-        end
-    end
-    return true
+    return not gather.any({ "hits", "sets", "ev" }, function(name)
+        return (columns.named(name).value(model, class, window_s) or 0) > 0
+    end)
 end
 
 -- Sorts classes. Unknown values go last in either direction; texts of an own column go by letters; equal rows go by id,
