@@ -121,13 +121,16 @@ describe("slatectl without a server", function()
         assert.truthy(err:find("./bin/slate-load is missing", 1, true), err)
     end)
 
-    it("draws nothing without gnuplot, and names the package to install", function()
-        -- Far more than a pipe holds, so a shell without gnuplot must still read all of it.
-        local writer = assert(require("slate.facts.record").create(ctl.folder .. "/long.jsonl"))
-        for i = 1, 5000 do
+    local function record(name, samples)
+        local writer = assert(require("slate.facts.record").create(ctl.folder .. "/" .. name))
+        for i = 1, samples do
             assert(writer:append(make(i, { [3] = { chunk_size = 152, total_pages = 1 + i % 7 } })))
         end
         writer:close()
+    end
+
+    it("draws nothing without gnuplot, and names the package to install", function()
+        record("long.jsonl", 5000) -- far more than a pipe holds, so a shell without gnuplot must still read all of it
         local code, out, err = ctl.shell("PATH=/nowhere " .. server.quoted(ctl.root .. "/scripts/slatectl")
             .. " chart pages long.jsonl -o a.png")
         assert.equal(69, code)
@@ -138,11 +141,7 @@ describe("slatectl without a server", function()
     end)
 
     it("keeps the old chart when the disk is full, and says so", function()
-        local writer = assert(require("slate.facts.record").create(ctl.folder .. "/drawn.jsonl"))
-        for i = 1, 300 do
-            assert(writer:append(make(i, { [3] = { chunk_size = 152, total_pages = 1 + i % 7 } })))
-        end
-        writer:close()
+        record("drawn.jsonl", 300)
         for _, extension in ipairs({ "png", "txt" }) do
             local name = "drawn." .. extension
             assert.equal(0, (ctl.run("chart pages drawn.jsonl -o " .. name)))
@@ -250,11 +249,17 @@ describe("slatectl and a hostile server", function()
         end)
     end
 
-    it("waits no longer than its option says", function()
-        local code, _, err = against("silence", "--timeout 200ms stats")
-        assert.equal(69, code)
-        assert.truthy(err:find("did not answer in time", 1, true), err)
-    end)
+    for claim, case in pairs({
+        ["waits no longer than its option says"] = { "silence", "--timeout 200ms stats", "did not answer in time" },
+        ["recognises a server that is no cache"] = { "http", "top",
+            "not a cache server: it answered 'HTTP/1.1 400 Bad Request'" },
+        ["does not swallow an endless line"] = { "endless_line", "stats", "a line of more than 65536 bytes" } }) do
+        it(claim, function()
+            local code, _, err = against(case[1], case[2])
+            assert.equal(69, code)
+            assert.truthy(err:find(case[3], 1, true), err)
+        end)
+    end
 
     it("names the end of a connection, also in the middle of a reply", function()
         for behaviour, arguments in pairs({ hangup = "stats", torn = "top" }) do
@@ -263,18 +268,6 @@ describe("slatectl and a hostile server", function()
             assert.truthy(err:find("closed the connection", 1, true) or err:find("Broken pipe", 1, true)
                 or err:find("reset by peer", 1, true), err)
         end
-    end)
-
-    it("recognises a server that is no cache", function()
-        local code, _, err = against("http", "top")
-        assert.equal(69, code)
-        assert.truthy(err:find("not a cache server: it answered 'HTTP/1.1 400 Bad Request'", 1, true), err)
-    end)
-
-    it("does not swallow an endless line", function()
-        local code, _, err = against("endless_line", "stats")
-        assert.equal(69, code)
-        assert.truthy(err:find("a line of more than 65536 bytes", 1, true), err)
     end)
 
     it("sends no escape sequence of the server's to the terminal", function()

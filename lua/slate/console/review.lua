@@ -32,13 +32,7 @@ end
 --- change; title: of the change that an undo takes back, or a redo makes again; is_for_marked: it goes to all marked
 --- servers.
 function M.open(ui, plan, kind, title, is_for_marked)
-    local copy = {}
-    for i, one in ipairs(plan) do
-        copy[i] = {}
-        for name, value in pairs(one) do
-            copy[i][name] = value
-        end
-    end
+    local copy = gather.values(plan, function(one) return gather.copy(one) end)
     ui.review = { is_open = true, refusal = M.UNSEEN, kind = kind or "change", title = title, plan = copy,
         is_for_marked = is_for_marked, terms = { minutes = 0, evictions_pct = 20, hit_points = 1 } }
     ui.review.field = fields.last_of_change(ui.review)

@@ -4,6 +4,7 @@ local audit = require "slate.facts.audit"
 local gather = require "slate.base.gather"
 local must = require("slate.base.failure").must
 local steps = require "slate.act.steps"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -11,7 +12,6 @@ local DEFAULT_LIST <const> = 20
 local KINDS <const> = { "move", "set", "geometry" }
 
 function M.declare(command)
-    local units = require "slate.base.units"
     command:option("--last", ("Only the last N of the selected changes. Default: %d"):format(DEFAULT_LIST))
         :argname("N"):convert(units.whole(1))
     command:option("--since", "Only changes made within this time, such as 2h or 7d."):argname("TIME")
@@ -60,7 +60,6 @@ end
 
 -- The selection of changes, as a sentence for people.
 local function scope(shown, selected, servers, elsewhere)
-    local units = require "slate.base.units"
     local words = ("%d of %s, of %s"):format(shown, units.plural(selected, "change"), servers
         and table.concat(servers, ", ") or "all servers")
     return elsewhere > 0 and ("%s; --all shows %d of other servers, too"):format(words, elsewhere) or words
@@ -125,7 +124,6 @@ local function count_uncompared(entries, seen)
 end
 
 local function accuracy_words(name, found)
-    local units = require "slate.base.units"
     local words = found.predictions == 0 and "no prediction was compared with what came"
         or ("%s; half were off by %.1f points of hits or less, nine of ten by %.1f; %d of %d came true between their "
             .. "least and their most, where 19 of 20 are meant to"):format(units.plural(found.predictions,
@@ -154,7 +152,7 @@ local function accuracy(context, parsed, entries, words)
     if uncompared > 0 then
         context:out(("%s of memory or policies not compared: that takes four turnovers of the cache, a prediction "
             .. "before the change, and no other change or restart meanwhile\n"):format(
-            require("slate.base.units").plural(uncompared, "change")))
+            units.plural(uncompared, "change")))
     end
     for _, message in ipairs(why) do
         context:print_note("memory and policies: " .. message)
