@@ -104,7 +104,56 @@ describe("the palette", function()
         assert.equal("MEM", require("slate.console.draw.fleet_table").COLUMNS[ui.fleet.sort].head)
         frame.servers = { { server = 3, model = frame.model, words = "no faults" } }
         assert.same({ kind = "open_server", server = 3 }, typed("server cache7:11211\n"))
+        assert.is_nil(offered("cache7")[1]) -- the only server is open
+        assert.equal("server cache7:11211", offered("server ")[1])
+        frame.servers[2] = frame.servers[1]
         assert.equal("server cache7:11211", offered("cache7")[1])
+    end)
+
+    it("has a name that was typed whole before names that begin with it", function()
+        local names = frame.model.server
+        frame.model.server, frame.servers = "12.0.0.1:26001", { { server = 1, model = frame.model, words = "" } }
+        frame.servers[2] = frame.servers[1]
+        assert.same({ "class 12", "server 12.0.0.1:26001" }, table.move(offered("12"), 1, 2, 1, {}))
+        frame.model.server, frame.servers = names, {}
+    end)
+
+    it("sets by the names that Tune shows, the longest first", function()
+        for text, plan in pairs({ ["automove ratio 0.7"] = "slab_automove_ratio=0.7", ["automove ratio"] =
+            "slab_automove=ratio", ["memory limit 80"] = "maxbytes=80", ["lru hot 30"] = "hot_lru_pct=30",
+            ["crawler sleep 200"] = "lru_crawler_sleep=200", ["lru warm age factor 3"] = "warm_max_factor=3" }) do
+            local shown, intent = offered("set " .. text)[1], type_text("\n")
+            assert(intent, text .. ": " .. ui.palette.why)
+            local one = intent.plan[1]
+            assert.equal(plan, one.name .. "=" .. one.value)
+            assert.equal(("set %s %s"):format(one.name, one.value), shown)
+        end
+        assert.is_nil(typed("set automove mode ratio 0.7\n"))
+        assert.truthy(ui.palette.why:find('takes one of off|ratio|eviction, not "ratio 0.7"', 1, true), ui.palette.why)
+        assert.equal("set slab_automove_ratio ", offered("set automove ratio ")[1])
+        assert.is_nil(type_text("\n"))
+        assert.equal("set slab_automove_ratio ", ui.palette.typed)
+    end)
+
+    it("shows what Enter does with a line that is complete", function()
+        for text, line in pairs({ ["filter ev>0"] = "filter ev>0",
+            ["set slab_automove 2"] = "set slab_automove eviction", ["set lru_crawler off"] = "set lru_crawler off",
+            ["set lru_tune 10 30 0.2 2"] = "set lru_tune 10 30 0.2 2" }) do
+            assert.same({ line, 1 }, { offered(text)[1], #offered(text) }, text)
+            assert(type_text("\n") or line:find("^filter"), ui.palette.why)
+            assert.is_false(ui.palette.is_open)
+        end
+        offered("cl")
+        press("down") -- a choice that was marked goes before the typed line
+        local marked = choices.of(frame, ui, "cl")[2].line
+        press("enter")
+        assert.equal(marked, ui.palette.typed)
+        ui.classes.filter = "ev>0"
+        palette.open(ui)
+        type_text("filter ")
+        assert.equal("show all classes again", choices.of(frame, ui, "filter ")[1].help)
+        type_text("\n")
+        assert.equal("", ui.classes.filter)
     end)
 
     it("offers explanations by any of their names, and opens them", function()

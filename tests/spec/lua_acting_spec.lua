@@ -77,6 +77,33 @@ describe("a change from slatetop", function()
         assert.truthy(#server.log < 300, "patient looks, not a storm of them")
     end)
 
+    it("that came out otherwise than meant is on record and taken back", function()
+        local server = new_server()
+        server.sets = "1" -- whatever is sent
+        local console = new_console(server)
+        local said = console.begin({ { name = "slab_automove", value = "2" } })
+        assert.equal("the server answered OK, but slab_automove is ratio, and was off; undo takes change 1 back", said)
+        local entry = entries(console)[1]
+        assert.same({ "slab_automove", "0", "1" }, { entry.name, entry.was, entry.is })
+        assert.same({ kind = "alarm", text = said }, console.acting.notes[1])
+        said = console.undo() -- which comes out otherwise, too: the server has ratio still
+        assert.equal("the server answered OK, but slab_automove is ratio", said)
+        server.sets = nil
+        assert.equal("automove mode ratio → off", (console.undo()))
+        assert.same({ "0", 1 }, { server.settings.slab_automove, entries(console)[2].undoes })
+    end)
+
+    it("of several lines is on record and taken back when a later line is refused", function()
+        local server = new_server({ temp_lru = "yes" })
+        server.refuses = "lru temp_ttl -1"
+        local console = new_console(server)
+        local said = console.begin({ { name = "temporary_ttl", value = "-1 90" } })
+        assert.truthy(said:find("^temporary_ttl is 90: the server answered: ERROR.*, and was 61; undo takes change 1"),
+            said)
+        assert.equal("lru temp_ttl 90 s → 61 s", (console.undo()))
+        assert.equal("61", server.settings.temporary_ttl)
+    end)
+
     it("is not sent when the value is the present one, or not shown", function()
         local server = new_server()
         local console = new_console(server)

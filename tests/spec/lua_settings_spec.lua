@@ -115,10 +115,11 @@ describe("a setting", function()
         local right = { slab_automove = { "2" }, slab_automove_ratio = { "0.5" }, lru_tune = { "10 30 0.2 2" },
             maxbytes = { "8", "1000000000" }, temporary_ttl = { "30" }, lru_segmented = { "flat" }, verbosity = { "1" },
             hot_lru_pct = { "40" } }
-        local wrong = { slab_automove = { "3", "utility", "lua:x" }, slab_automove_ratio = { "1.5", "0", "." },
+        local wrong = { slab_automove = { "3", "utility", "lua:x", "ratio 0.7", "1 0.7" },
+            slab_automove_ratio = { "1.5", "0", "." },
             lru_tune = { "50 31 0.2 2", "10 30 0 2", "10 30", "10 30 0.2 2 1" },
             maxbytes = { "7", "1000000001", "x", "99999999999999999999" }, temporary_ttl = { "off", "x" },
-            lru_segmented = { "round" }, verbosity = { "9" }, policy = { "sieve" }, geometry = { "auto" },
+            lru_segmented = { "round", "flat 1" }, verbosity = { "9" }, policy = { "sieve" }, geometry = { "auto" },
             class_policy = { "sieve 4" }, no_such_setting = { "1" }, hot_lru_pct = { "41", "0" },
             warm_lru_pct = { "61" } }
         for name, values in pairs(right) do
@@ -196,6 +197,26 @@ describe("a setting", function()
         assert.equal("slabs geometry factor 1.08", lines("geometry", "factor 1.08"))
         assert.equal("lru tune 20 30 0.20 2.00", lines("warm_lru_pct", "30"))
         assert.equal("cache_memlimit 80", lines("maxbytes", "80"))
+    end)
+
+    it("is known by the names that Tune shows, and a text is split behind the longest", function()
+        for text, wanted in pairs({ ["automove ratio 0.7"] = "slab_automove_ratio=0.7", ["automove ratio"] =
+            "slab_automove=ratio", ["automove ratio "] = "slab_automove_ratio=", ["automove mode 1"] =
+            "slab_automove=1", ["automove  2"] = "slab_automove=2", ["Automove Window s 20"] =
+            "slab_automove_window=20", ["memory limit 64"] = "maxbytes=64", ["memory limit MiB 64"] = "maxbytes=64",
+            ["memory 64"] = "maxbytes=64", ["lru hot 30"] = "hot_lru_pct=30", ["crawler sleep 200"] =
+            "lru_crawler_sleep=200", ["crawler no"] = "lru_crawler=no", ["lru warm age factor 3"] =
+            "warm_max_factor=3", ["lru tune 10 30 0.2 2"] = "lru_tune=10 30 0.2 2", ["policy of class 9 sieve"] =
+            "class_policy=sieve 9", ["policy lru 5=sieve"] = "policy=lru 5=sieve", ["some name 1"] = "some=name 1",
+            verbosity = "nil=nil" }) do
+            local name, value = settings.split(text)
+            assert.equal(wanted, ("%s=%s"):format(name, value), text)
+        end
+        for _, each in ipairs(settings.ROWS) do
+            assert.equal(each.name, settings.split(each.label .. " 1"))
+        end
+        assert.equal("slab_automove_ratio", settings_change.plan(settings.values({ settings = STOCK }), {},
+            "automove ratio", "0.7", WHO).name)
     end)
 
     it("is read to the digits that the server shows", function()

@@ -24,6 +24,7 @@ for _, kind in ipairs(server.both()) do
                 ["set slab_automove_window=99999"] = 64,
                 ["set maxbytes=1m"] = 64, ["set slab_automove=7"] = 64, ["--read-only set hot_lru_pct=30"] = 77,
                 ["set a"] = 64, ["set policy=nonsense"] = kind.is_slated and 64 or 3,
+                ["set automove='ratio 0.7'"] = 64, ["set automove mode ratio 0.7"] = 64,
                 ["set slab_automove_ratio=x"] = 64, ["set hot_lru_pct=90 warm_lru_pct=90"] = 64 }) do
                 local code, _, err = ctl.run(arguments)
                 local unknown = code == 3 and (err:find("has no setting", 1, true) -- an error of that version
@@ -32,6 +33,9 @@ for _, kind in ipairs(server.both()) do
                 assert.truthy(err:find("^slatectl: [^\n]+\n$"), err)
             end
             assert.truthy(ctl.succeed("set hot_lru_pct=30 --dry-run"):find("nothing was sent", 1, true))
+            for _, named in ipairs({ "automove ratio 0.7", "'automove ratio=0.7'" }) do -- as Tune has it
+                assert.matches("would send: slabs automove ratio 0%.7\n", ctl.succeed("set " .. named .. " --dry-run"))
+            end
             assert.same(before, ctl.settings())
             assert.is_nil(io.open(ctl.folder .. "/audit.log"))
         end)

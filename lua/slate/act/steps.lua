@@ -86,13 +86,18 @@ local function set(context, client, change, undoes)
         context:print_note("caution: " .. fault)
     end
     local sizes = chunk_sizes(client, change)
-    local ok, message, code = runtime.apply(client, change, context.who)
-    if not ok then
+    local ok, message, code, now = runtime.apply(client, change, context.who)
+    if not (ok or now) or now and settings.same(change.name, change.was, now) then
         return nil, message, code
     end
-    local entry = { what = "set", name = change.name, was = change.was, is = change.is, back = change.back,
-        chunk_sizes = sizes, undoes = undoes }
+    -- A change that came out otherwise than meant is on record, too. If it was an undo, the change before stands.
+    local entry = { what = "set", name = change.name, was = change.was, is = now or change.is, back = change.back,
+        chunk_sizes = sizes, undoes = ok and undoes }
     local id = audit.note(context, entry)
+    if not ok then
+        return nil, ("%s, and was %s%s"):format(message, settings.named(change.name, change.was),
+            id and ("; undo takes change %d back"):format(id) or ""), code, entry
+    end
     return M.changed_words(change), id, entry
 end
 

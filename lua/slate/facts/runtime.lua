@@ -56,7 +56,7 @@ end
 -- Some servers show a new value a moment after their OK.
 local SHOWN_WITHIN_S <const>, PAUSE_S <const> = 1, 0.02
 
--- Reads the setting back until it has the wanted value: true; or nil, message, code.
+-- Reads the setting back until it has the wanted value: true; or nil, message, code, and the value that it has instead.
 local function await(client, change, who)
     local clock = require "slate.base.clock"
     local until_s = clock.steady_s() + SHOWN_WITHIN_S
@@ -73,22 +73,26 @@ local function await(client, change, who)
             return true
         elseif clock.steady_s() > until_s then
             return nil, ("the server answered OK, but %s is %s"):format(change.name,
-                settings.named(change.name, now)), "no"
+                settings.named(change.name, now)), "no", now
         end
         clock.sleep(PAUSE_S)
     end
 end
 
 --- Sends a change (of slate.facts.settings_change.plan) and reads the setting back: true; or nil, message, code if the
--- server refused or does not have the value afterwards. change.is becomes the value that the server reports.
+-- server refused or does not have the value afterwards, and then the value that it has, if a line of the change was
+-- made. change.is becomes the value that the server reports.
 function M.apply(client, change, who)
-    for _, line in ipairs(change.lines) do
+    for i, line in ipairs(change.lines) do
         local reply, message, code = client:command(line)
         if not reply then
             return nil, message, code
         elseif reply ~= "OK" then
             message, code = M.refusal(reply)
-            return nil, ("%s stays %s: %s"):format(change.name, settings.named(change.name, change.was), message), code
+            local values = i > 1 and M.read(client, who)
+            local now = values and settings.value(values, change.name, change.is) or nil
+            return nil, ("%s %s %s: %s"):format(change.name, now and "is" or "stays",
+                settings.named(change.name, now or change.was), message), code, now
         end
     end
     return await(client, change, who)

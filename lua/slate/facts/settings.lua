@@ -119,18 +119,42 @@ M.ROWS = {
 M.TUNE = { "hot_lru_pct", "warm_lru_pct", "hot_max_factor", "warm_max_factor" }
 local LRU_TUNE <const> = { name = "lru_tune", label = "lru tune", term = "hot_lru_pct" }
 
---- Shorter names that `row` knows, too.
-M.ALIASES = { automove = "slab_automove", memory = "maxbytes" }
 local AUTOMOVE_NUMBERS <const> = { off = "0", ratio = "1", eviction = "2" }
+local UNITS <const> = { s = true, us = true, MiB = true, ["%"] = true, ["%/s"] = true }
 
-local by_name <const> = { lru_tune = LRU_TUNE }
+--- A label without its unit, and the unit, if it has one: "automove window", "s".
+function M.without_unit(label)
+    local name, unit = label:match("^(.+) (%S+)$")
+    return UNITS[unit] and name or label, UNITS[unit] and unit or nil
+end
+
+local by_name <const> = { lru_tune = LRU_TUNE, ["lru tune"] = LRU_TUNE }
+for _, row in ipairs(M.ROWS) do
+    by_name[row.label:lower()], by_name[M.without_unit(row.label)] = row, row
+end
 for _, row in ipairs(M.ROWS) do
     by_name[row.name] = row
 end
+by_name.automove, by_name.memory = by_name.slab_automove, by_name.maxbytes
 
---- The row of a name; also of lru_tune, which sets four at once. nil if there is none.
+--- The row of a name, or of a label as Tune has it, with or without its unit; also of lru_tune, which sets four at
+-- once. nil if there is none.
 function M.row(name)
-    return by_name[M.ALIASES[name] or name]
+    return by_name[name]
+end
+
+--- Splits "automove ratio 0.7" behind the longest name that `row` knows, else behind the first word: the setting's own
+-- name, and the text of its value, which may be empty; nil if no blank follows a name.
+function M.split(text)
+    local name, value = text:match("^(%S+) +(.*)$")
+    for before, behind in text:gmatch("()%f[ ] +()") do
+        local row = M.row(text:sub(1, before - 1):lower())
+        if row then
+            name, value = row.name, text:sub(behind)
+        end
+    end
+    local id, policy = text:match("^policy of class (%d+) +(.*)$") -- Tune's label once a class is chosen
+    return id and "class_policy" or name, id and ("%s %s"):format(policy, id) or value
 end
 
 --- Calls take(name, text) for each statistic of a reply: a list of lines, or one text. A reply of nil has none.

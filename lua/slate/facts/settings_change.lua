@@ -87,10 +87,10 @@ local function check_number(row, text, least, most)
 end
 
 local function check_choice(row, text, choices)
-    local word = text:match("^%S+") or "" -- after it: the class of class_policy, the classes of policy
-    if choices == "no|yes" then
-        text = SWITCHES[text] or text
-        word = text
+    text = choices == "no|yes" and SWITCHES[text] or text
+    local word = text
+    if row.words == "evict policy" then
+        word = text:match("^%S+") or "" -- after it: the class of class_policy, the classes of policy
     end
     if row.name == "slab_automove" and (text:find("^[012]$")
         or text:find("^lua:.") and text ~= "lua:NAME" and choices:find("lua:", 1, true)) then
@@ -176,6 +176,7 @@ function M.check(row, text, who, values, traits, called)
     if not is then
         local is_whole = not row.unit or text:find("^%d+$") and tonumber(text) % row.unit == 0
         local given = is_whole and settings.shown(row, text) or text
+        given = row.shown and given:gsub("^%S+", row.shown) or given
         return nil, ('%s takes %s, not "%s"'):format(called, takes, given:sub(1, 30)), "usage"
     end
     return is
@@ -290,8 +291,9 @@ end
 --- Plans a change. Returns { name, was, is (texts of the server), back (see slate.facts.audit), lines, is_unchecked
 -- (the server may refuse it all the same) }, or nil, message, code; sends nothing.
 function M.plan(values, traits, name, value, who)
-    name = settings.ALIASES[name] or name
-    local row, was = settings.row(name), settings.value(values, name, value)
+    local row = settings.row(name)
+    name = row and row.name or name
+    local was = settings.value(values, name, value)
     if value:find("%c") or value == "" then
         return nil, "a value is one line that is not empty", "usage"
     elseif not row then

@@ -82,30 +82,20 @@ function M.value_words(name, shown)
     return mode and mode.words or about[shown] or about[shown:match("^%S*")] or ""
 end
 
--- "automove window s" is "automove window", and "s" goes behind its values.
-local function without_unit(label)
-    for _, unit in ipairs({ "s", "us", "MiB", "%", "%/s" }) do
-        if label:sub(-#unit - 1) == " " .. unit then
-            return label:sub(1, -#unit - 2), unit
-        end
-    end
-    return label
-end
-
 local function with_unit(shown, unit)
     return unit and tonumber(shown) and shown .. " " .. unit or shown
 end
 
 --- A label and a value as shown, in words: "memory limit", "56 MiB".
 function M.label_and_value(label, shown)
-    local name, unit = without_unit(label)
+    local name, unit = settings.without_unit(label)
     return name, with_unit(shown, unit)
 end
 
 --- A change of a setting in words, by its label and its values as shown: "automove window 30 s → 60 s"; and the label
 -- in them.
 function M.changed(label, was, is)
-    local name, unit = without_unit(label)
+    local name, unit = settings.without_unit(label)
     return ("%s %s → %s"):format(name, with_unit(was, unit), with_unit(is, unit)), name
 end
 

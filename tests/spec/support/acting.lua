@@ -51,7 +51,9 @@ end
 function Server:answer(line)
     self.log[#self.log + 1] = line
     local change = line:match("^slabs reassign (.*)$") or line:match("^lru tune (.*)$")
-    if self.says and (change or not line:find("^stats")) then
+    if line == self.refuses then
+        return "ERROR\r\n"
+    elseif self.says and (change or not line:find("^stats")) then
         return self.says
     elseif line == "stats" then
         return stats_of({ pid = self.pid or 1, uptime = now_s // 1, slabs_moved = self.slabs_moved,
@@ -72,7 +74,7 @@ function Server:answer(line)
             "(%S+) (%S+) (%S+) (%S+)")
         return "OK\r\n"
     elseif line:find("^slabs automove") then
-        self.settings.slab_automove = self.keeps and self.settings.slab_automove or line:match("%S+$")
+        self.settings.slab_automove = self.keeps and self.settings.slab_automove or self.sets or line:match("%S+$")
         return "OK\r\n"
     elseif line:find("^lru temp_ttl") then
         local seconds = line:match("%S+$")

@@ -104,11 +104,12 @@ function M.run(context, parsed)
     local state, failure = must(read_state(context, client))
     client:close()
     out_state(context, state, failure)
-    if wanted and state.mode ~= wanted.number and state.name ~= wanted.name and state.mode ~= wanted.name then
-        return nil, ("the server answered OK, but its mode is %s"):format(automove.name_of(state.mode)), "no"
-    elseif wanted and was.slab_automove ~= tostring(state.mode) then
+    if wanted and was.slab_automove ~= tostring(state.mode) then
         require("slate.facts.audit").note(context, { what = "set", name = "slab_automove", was = was.slab_automove,
             is = tostring(state.mode) })
+    end
+    if wanted and state.mode ~= wanted.number and state.name ~= wanted.name and state.mode ~= wanted.name then
+        return nil, ("the server answered OK, but its mode is %s"):format(automove.name_of(state.mode)), "no"
     end
     return 0
 end

@@ -5,9 +5,10 @@ local witness = require "slate.act.witness"
 
 local M = {}
 
---- Reads NAME=VALUE. Returns { name, value }, or nil and a message.
+--- Reads NAME=VALUE, where a name may be one that slatetop shows: "automove ratio=0.7". Returns { name, value }, or nil
+-- and a message.
 function M.parse_pair(text)
-    local name, value = text:match("^([%a_][%w_]*)=(.+)$")
+    local name, value = text:match("^([%a_][%w_ %%/]*)=(.+)$")
     if name then
         return { name = name, value = value }
     end
@@ -16,15 +17,16 @@ end
 
 function M.declare(command)
     command:argument("setting", "NAME VALUE, or NAME=VALUE any number of times; names as slatectl settings has them, "
-        .. "also automove, memory, and on slated policy."):args("+"):argname("SETTING")
+        .. "or as slatetop's Tune; also automove, memory, and on slated policy."):args("+"):argname("SETTING")
     command:flag("--dry-run", "Check, predict and show what would be sent; send nothing.")
     witness.declare(command)
 end
 
 -- The requested settings: a list of { name, value }; or nil and a message.
 local function pairs_of(words)
-    if #words == 2 and not words[1]:find("=", 1, true) then
-        return { { name = words[1], value = words[2] } }
+    if #words > 1 and not words[1]:find("=", 1, true) then
+        local name, value = require("slate.facts.settings").split(table.concat(words, " "))
+        return { { name = name, value = value } }
     end
     local list = {}
     for i, word in ipairs(words) do

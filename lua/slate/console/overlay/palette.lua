@@ -13,9 +13,7 @@ local explain_facts = require "slate.facts.explain"
 local find = require "slate.base.find"
 local fleet_table = require "slate.console.draw.fleet_table"
 local keys = require "slate.console.keys"
-local marked = require "slate.console.marked"
 local narrow = require "slate.console.draw.narrow"
-local settings_shown = require "slate.facts.settings_shown"
 local units = require "slate.base.units"
 local view_list = require "slate.console.view_list"
 
@@ -119,17 +117,10 @@ function RUN.theme(_, _, name)
 end
 
 function RUN.set(frame, ui, argument)
-    local name, value = argument:match("^(%S+) +(.+)$")
-    if not name then
-        return say("set takes a setting and its new value: set slab_automove ratio")
+    local one, why = choices.change_of(frame, ui, argument)
+    if not one then
+        return say("set takes a setting and its new value: set automove mode ratio")
     end
-    local class_id = choices.class_of(ui)
-    if name == "class_policy" and class_id and not value:find(" ") then
-        value = ("%s %d"):format(value, class_id)
-    end
-    local one = { name = name, value = settings_shown.named(name, value) }
-    local is_for_marked = is_in_fleet(ui) and marked.count(ui) > 0 -- the review checks each server
-    local why = not is_for_marked and change.why_not(frame.model, one)
     return why and say("%s", why) or { kind = "review", plan = { one } }
 end
 
@@ -177,12 +168,15 @@ local function run(frame, ui, typed, list)
     return say("there is no command '%.40s' here: Tab completes", typed)
 end
 
--- Takes the typed line if it is complete, else the marked choice.
+-- Takes the marked choice if Down or Up marked it, or the typed line is not complete; else the typed line.
 local function take_line(frame, ui)
     local palette = ui.palette
     local list = choices.of(frame, ui, palette.typed)
-    local intent, choice = run(frame, ui, palette.typed:match("^ *(.-) *$"), list), list[palette.choice]
-    if intent.kind == "say" and choice and choice.line ~= palette.typed then
+    local choice = list[palette.choice]
+    local typed = palette.typed:match("^ *(set .*)$") or palette.typed:match("^ *(.-) *$") -- a name may go on
+    local is_other = choice ~= nil and choice.line ~= palette.typed
+    local intent = not (is_other and palette.choice > 1) and run(frame, ui, typed, list) or say("")
+    if intent.kind == "say" and is_other then
         palette.typed, palette.choice = choice.line, 1
         if choice.goes_on then
             return nil

@@ -4,11 +4,14 @@
 local cells = require "slate.console.cells"
 local change = require "slate.console.change"
 local class_columns = require "slate.console.draw.class_columns"
+local class_filter = require "slate.console.draw.class_filter"
 local explain = require "slate.console.overlay.explain"
 local explain_facts = require "slate.facts.explain"
 local figure = require "slate.console.figure"
 local fleet_table = require "slate.console.draw.fleet_table"
 local keys = require "slate.console.keys"
+local marked = require "slate.console.marked"
+local settings = require "slate.facts.settings"
 local settings_shown = require "slate.facts.settings_shown"
 local view_list = require "slate.console.view_list"
 
@@ -57,7 +60,7 @@ end
 local function fit_of(typed, name, help)
     typed, name, help = typed:lower(), name:lower(), help:lower()
     if name:sub(1, #typed) == typed then
-        return BEGINS
+        return name == typed and IS_NAME or BEGINS
     end
     local fit = IN_NAME
     for word in typed:gmatch("%S+") do
@@ -133,9 +136,19 @@ local function add_columns(choices, _, ui, is_behind_word)
     end
 end
 
--- Adds columns for the last term, while its column is typed.
-local function add_filter(choices)
+-- Adds the line that Enter takes as it is.
+local function add_complete(choices, line, help)
+    choices[#choices + 1] = { line = line, help = help, fit = IS_NAME, place = #choices }
+end
+
+-- Adds the filter, if it is complete, and columns for the last term, while its column is typed.
+local function add_filter(choices, _, ui)
     local before, last = choices.typed:match("^(.-)(%S*)$")
+    if choices.typed:find("%S") and class_filter.parse(choices.typed) then
+        add_complete(choices, "filter " .. choices.typed, "show the classes that pass")
+    elseif last == "" and before == "" and ui.classes.filter ~= "" then
+        add_complete(choices, "filter ", "show all classes again")
+    end
     choices.typed = last
     for _, column in ipairs(class_columns.LIST) do
         add(choices, "filter " .. before, column.name, ">", column.meaning)
@@ -163,9 +176,27 @@ local function note_of(row, is_known)
     return ("%s: now %.60s"):format(row.label, row.now or "")
 end
 
+--- The change of a line behind `set`, and why it may not be sent: nil if it may, or if the review checks each server.
+--- nil: the line is not complete.
+function M.change_of(frame, ui, line)
+    local name, value = settings.split(line)
+    value = value and value:match("^(.-) *$")
+    if not name or value == "" then
+        return nil
+    end
+    local class_id = M.class_of(ui)
+    if name == "class_policy" and class_id and not value:find(" ") then
+        value = ("%s %d"):format(value, class_id)
+    end
+    local one, _, view = { name = name, value = settings_shown.named(name, value) }, view_list.current(ui)
+    local is_for_marked = view == "fleet" and marked.count(ui) > 0
+    return one, not is_for_marked and change.why_not(frame.model, one) or nil
+end
+
 -- Adds the values of a setting; for a number the typed text.
 local function add_values(choices, row, value, help)
     local typed, before = choices.typed, ("set %s "):format(row.name)
+    value = settings_shown.named(row.name, value)
     choices.typed = value
     if row.choices == "" then
         add(choices, before, value, "", help)
@@ -189,7 +220,7 @@ local function add_settings(choices, frame, ui, is_behind_set)
     local is_known = model.now and not model.now.slated or model.answers:state("config") ~= "none"
     local name, value
     if is_behind_set then
-        name, value = choices.typed:match("^(%S+) (.*)$")
+        name, value = settings.split(choices.typed)
     end
     for _, row in ipairs(change.rows(model, M.class_of(ui))) do
         local help = note_of(row, is_known)
@@ -202,10 +233,19 @@ local function add_settings(choices, frame, ui, is_behind_set)
             add_values(choices, row, choices.typed, help)
         end
     end
+    local one, why = nil, nil
+    if is_behind_set and #choices == 0 then
+        one, why = M.change_of(frame, ui, choices.typed)
+    end
+    if one and not why then
+        add_complete(choices, ("set %s %s"):format(one.name, one.value), ("%s: opens the review"):format(
+            change.label(one.name)))
+    end
 end
 
-local function add_servers(choices, frame)
-    for _, row in ipairs(frame.servers) do
+-- Adds the servers; the only one is a choice just behind its word.
+local function add_servers(choices, frame, _, is_behind_word)
+    for _, row in ipairs((is_behind_word or #frame.servers > 1) and frame.servers or {}) do
         if row.model.server:lower():find(choices.typed:lower(), 1, true) then -- its words, on health, are not searched
             add(choices, "server ", row.model.server, "", row.words)
         end
@@ -254,7 +294,8 @@ end
 
 -- By a word: adds its arguments that fit.
 local ARGUMENTS <const> = {
-    filter = add_filter, window = add_windows, theme = add_themes, class = add_classes, server = add_servers,
+    filter = add_filter, window = add_windows, theme = add_themes, class = add_classes,
+    server = function(choices, frame, ui) add_servers(choices, frame, ui, true) end,
     sort = function(choices, frame, ui) add_columns(choices, frame, ui, true) end,
     set = function(choices, frame, ui) add_settings(choices, frame, ui, true) end,
     explain = function(choices, frame, ui) add_topics(choices, frame, ui, true) end,
@@ -274,7 +315,7 @@ function M.of(frame, ui, line)
             add(choices, "", one.name, " ", one.help)
         end
         if line ~= "" then
-            for _, add_all in ipairs({ add_settings, add_columns, add_themes, add_servers, add_classes }) do
+            for _, add_all in ipairs({ add_settings, add_columns, add_themes, add_classes, add_servers }) do
                 add_all(choices, frame, ui)
             end
         end
