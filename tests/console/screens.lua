@@ -101,9 +101,7 @@ function M.go_on(of, refreshes)
     for _ = 1, refreshes do
         local now, before, classes = of.now, of.before, {}
         local earlier = snapshot.by_id(before)
-        for i, class in ipairs(now.classes) do
-            classes[i] = gone_on(class, earlier[class.id])
-        end
+        for i, class in ipairs(now.classes) do classes[i] = gone_on(class, earlier[class.id]) end
         local one = gone_on(now)
         one.general, one.totals, one.classes = gone_on(now.general, before.general), gone_on(now.totals, before.totals),
             classes
@@ -127,9 +125,7 @@ function M.frame(of, fields)
         is_past = false, is_replay = false, plays = false, is_recorded = false,
         probes = latency.new(),
         servers = fleet_rows.compare({ fleet_rows.row(1, { model = of, now_s = 12.4, interval_s = 1 }, 0) }) }
-    for name, value in pairs(fields or {}) do
-        frame[name] = value
-    end
+    for name, value in pairs(fields or {}) do frame[name] = value end
     return frame
 end
 
@@ -159,9 +155,7 @@ end
 --- The whole grid as text, one line a row.
 function M.text(grid)
     local lines = {}
-    for y = 0, grid.height - 1 do
-        lines[y + 1] = M.row(grid, y)
-    end
+    for y = 0, grid.height - 1 do lines[y + 1] = M.row(grid, y) end
     return table.concat(lines, "\n")
 end
 

@@ -95,9 +95,7 @@ describe("answers", function()
     it("have every statistic of the class in focus, in the server's order", function()
         local one = slated(12).answers
         local list, names = one:class(), {}
-        for _, stat in ipairs(list) do
-            names[stat.name] = stat
-        end
+        for _, stat in ipairs(list) do names[stat.name] = stat end
         assert.is_true(#list > 40 and names.moves_to_cold.now ~= nil and list[1].name == "number")
         assert.is_nil(names.moves_to_cold.before)
         local about = { at_s = 13, is_stats = true }

@@ -13,9 +13,7 @@ describe("slatetop's app with several servers", function()
         local app = open("a b c")
         press("s", "C")
         assert_shows("no server is down, or it is tried right now")
-        for place = 2, 3 do
-            app.fleet.sessions[place].model:set_link("down", "refused", 1002)
-        end
+        for place = 2, 3 do app.fleet.sessions[place].model:set_link("down", "refused", 1002) end
         press("C")
         assert_shows("connecting to b:11211, c:11211")
         assert.is_nil(app.fleet.sessions[1].hurried_s)

@@ -23,9 +23,7 @@ describe("slatetop's app in the past", function()
         press("7", "8", "space")
         assert.truthy(screen():find("event 1", 1, true) and not screen():find("event 2", 1, true), screen())
         for _, session in ipairs(app.fleet.sessions) do
-            for i = 1, 200 do
-                session.model:note("you", 1010, "later " .. i)
-            end
+            for i = 1, 200 do session.model:note("you", 1010, "later " .. i) end
         end
         press(".", "G") -- the newest 256
         assert.truthy(screen():find("b:11211 later 145\n+F1Help"), screen())
@@ -141,9 +139,7 @@ describe("slatetop's app in the past", function()
     it("shows the past as a line with its incidents, the keys of time, and goes where it is clicked", function()
         local app = open("a")
         local line, live = app.open, app.open.model
-        for i = 1, 100 do
-            line.tape:add(live.now, { at_s = 12 + i, wall_s = 1002 + i })
-        end
+        for i = 1, 100 do line.tape:add(live.now, { at_s = 12 + i, wall_s = 1002 + i }) end
         live:note("server", 1052, "the server restarted and lost 5 items")
         live:note("pages", 1080, "class 1: 2 → 3 pages")
         live:note("alarm", 1052, "class 5 starves")

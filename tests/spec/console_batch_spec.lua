@@ -40,9 +40,7 @@ describe("slatetop's batch mode", function()
 
     local function run(line)
         local words = {}
-        for word in line:gmatch("%S+") do
-            words[#words + 1] = word
-        end
+        for word in line:gmatch("%S+") do words[#words + 1] = word end
         local files = { environment = function() end, write_error = function(text) errors = errors .. text end }
         local function write_out(text)
             out = out .. text

@@ -267,9 +267,7 @@ describe("the file of the record", function()
 
     it("is read from its end, by whole lines", function()
         local one = console()
-        for i = 1, 100 do
-            record(one, i, "")
-        end
+        for i = 1, 100 do record(one, i, "") end
         local text = files.read_tail(one.path, 200)
         assert.truthy(#text <= 200 and text:find("^{") and text:find('"id":100,"time_s":1,}\n$'))
         assert.is_nil(files.read_tail(one.path .. ".absent", 200))

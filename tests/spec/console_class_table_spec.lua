@@ -198,9 +198,7 @@ describe("the view of classes", function()
 
     it("keeps a typed filter that is none, with the reason, until it is one", function()
         local function type_text(text)
-            for character in text:gmatch(".") do
-                filter.command(frame, ui, nil, character)
-            end
+            for character in text:gmatch(".") do filter.command(frame, ui, nil, character) end
         end
         filter.open(ui, classes)
         type_text("ev>>>1")
@@ -209,9 +207,7 @@ describe("the view of classes", function()
         assert.truthy(shows(ui.filter.why, "'ev>>>1' is not understood"))
         filter.command(frame, ui, "back", "backspace")
         assert.equal("", ui.filter.why)
-        for _ = 1, 10 do
-            filter.command(frame, ui, "back", "backspace")
-        end
+        for _ = 1, 10 do filter.command(frame, ui, "back", "backspace") end
         type_text("12")
         filter.command(frame, ui, "accept", "enter")
         assert.is_false(ui.filter.is_open)
@@ -224,9 +220,7 @@ describe("the view of classes", function()
         while ui.classes.order[ui.columns.cursor].name ~= name do
             columns_overlay.command(frame, ui, "down")
         end
-        for _ = 1, toggles do
-            columns_overlay.command(frame, ui, "toggle")
-        end
+        for _ = 1, toggles do columns_overlay.command(frame, ui, "toggle") end
     end
 
     it("shows the columns that are chosen, in their order, and sorts by no other", function()
@@ -242,9 +236,7 @@ describe("the view of classes", function()
         choose("waste", 1)
         choose("sets", 2)
         choose("ev", 0)
-        for _ = 1, #columns.LIST do
-            columns_overlay.command(frame, ui, "earlier")
-        end
+        for _ = 1, #columns.LIST do columns_overlay.command(frame, ui, "earlier") end
         columns_overlay.command(frame, ui, "cancel")
         assert.is_false(ui.columns.is_open)
         text = draw(model, ui)

@@ -51,9 +51,7 @@ describe("the view of events", function()
             return events.command(screens.frame(of), ui, "open_event")
         end
         assert.is_nil(enter())
-        for i = 1, 4 do
-            of:note("you", i, "same text")
-        end
+        for i = 1, 4 do of:note("you", i, "same text") end
         assert.same({ kind = "open_moment", wall_s = 4 }, enter())
         events.command(screens.frame(of), ui, "down")
         events.command(screens.frame(of), ui, "down")

@@ -15,9 +15,7 @@ local SIZES <const> = { { 80, 24 }, { 160, 50 }, { 250, 60 } }
 -- A choice of views' names, with that of a class.
 local function names_of_views()
     local names = { "class" }
-    for i, row in ipairs(view_list.LIST) do
-        names[i + 1] = row.name
-    end
+    for i, row in ipairs(view_list.LIST) do names[i + 1] = row.name end
     return names
 end
 
@@ -65,9 +63,7 @@ local function names_shown(view, ui, frame)
     local names = {}
     for _, term in ipairs((explain.terms_of(view, ui, frame))) do
         local entry = assert(explain.entry(term), term)
-        for _, name in ipairs(entry.also) do
-            names[#names + 1] = name:lower()
-        end
+        for _, name in ipairs(entry.also) do names[#names + 1] = name:lower() end
     end
     table.sort(names, function(a, b) return #a > #b end)
     return names
@@ -134,9 +130,7 @@ describe("an explanation", function()
 
     it("is there for what the rules of rates have behind their titles", function()
         local names = {}
-        for _, name in ipairs(explain.entry("rates").also) do
-            names[name] = true
-        end
+        for _, name in ipairs(explain.entry("rates").also) do names[name] = true end
         for _, name in ipairs({ "overview", "class" }) do
             local frame = full_frame("memcached-1.6.18")
             local grid, ui = draw(frame, name, SIZES[2])
@@ -203,9 +197,7 @@ describe("an explanation", function()
         after("previous_field")
         screens.shows(after("previous_field"), "─ STATE (")
         local grid
-        for _ = 1, 100 do
-            text, grid = after("down", 40, 10)
-        end
+        for _ = 1, 100 do text, grid = after("down", 40, 10) end
         screens.shows(text, "also ")
         assert.equal(0, grid.clipped)
         assert.truthy(text:find("%d+ more ↑─┘"), text)

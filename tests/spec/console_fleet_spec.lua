@@ -90,9 +90,7 @@ describe("slatetop's fleet", function()
 
     it("reports more servers than it can watch", function()
         local list = {}
-        for i = 1, 129 do
-            list[i] = "1:" .. i
-        end
+        for i = 1, 129 do list[i] = "1:" .. i end
         write(table.unpack(list))
         look()
         assert.equal(128, #watched.sessions)

@@ -203,9 +203,7 @@ describe("the order of slatetop's servers", function()
 
     it("marks outliers of the pool", function()
         local list = {}
-        for i = 1, 7 do
-            list[i] = { hit_ratio = i == 7 and 0.2 or 0.9, evictions_per_s = -1 }
-        end
+        for i = 1, 7 do list[i] = { hit_ratio = i == 7 and 0.2 or 0.9, evictions_per_s = -1 } end
         local rows = fleet_rows.compare(rows_of(list))
         assert.same({ true, "hit_ratio", false }, { rows[7].is_odd, rows[7].odd, rows[1].is_odd })
         assert.equal("!", fleet_table.column_of("far").text(rows[7]):sub(1, 1))

@@ -109,9 +109,7 @@ describe("health", function()
         assert.equal("note", line_with(lines, "the server took 250 ms to answer").tone)
         assert.truthy(line_with(lines, "page moves lose 5 items a second"))
         local rank = { bad = 1, warn = 2, note = 3, good = 4 }
-        for i = 2, #lines do
-            assert.truthy(rank[lines[i - 1].tone] <= rank[lines[i].tone])
-        end
+        for i = 2, #lines do assert.truthy(rank[lines[i - 1].tone] <= rank[lines[i].tone]) end
     end)
 
     it("finds anew with each snapshot and reply, and not in between", function()

@@ -26,9 +26,7 @@ describe("keys", function()
         for _, row in ipairs(keys.rows) do
             assert(not keys.bar_key(row):find "^f%d" or #row.keys > 1, row.help)
             assert(#row.help <= 54, row.help)
-            for _, key in ipairs(row.keys) do
-                assert(keys.label(key) ~= "?" or key == "?", key)
-            end
+            for _, key in ipairs(row.keys) do assert(keys.label(key) ~= "?" or key == "?", key) end
         end
     end)
 
@@ -38,9 +36,7 @@ describe("keys", function()
                 assert.same({ { "S" }, { review = true } }, { row.keys, row.scopes })
             end
         end
-        for _, scope in ipairs(SCOPES) do
-            assert.not_equal("send", keys.command("enter", scope))
-        end
+        for _, scope in ipairs(SCOPES) do assert.not_equal("send", keys.command("enter", scope)) end
     end)
 
     it("that change a server are in no key bar while nothing can be sent", function()

@@ -10,9 +10,7 @@ local view = require "slate.console.views.latency"
 describe("times of round trips", function()
     it("have quantiles that were measured, and a count for each span", function()
         local log = latency.new()
-        for us = 100, 1, -1 do
-            log:add(us)
-        end
+        for us = 100, 1, -1 do log:add(us) end
         local summary = log:summary()
         assert.same({ 100, 50, 90, 99, 100 }, { summary.count, summary.p50_us, summary.p90_us, summary.p99_us,
             summary.most_us })
@@ -27,9 +25,7 @@ describe("times of round trips", function()
 
     it("are the last ones only", function()
         local log = latency.new()
-        for i = 1, 2 * latency.SAMPLES do
-            log:add(i <= latency.SAMPLES and 1000 or 10)
-        end
+        for i = 1, 2 * latency.SAMPLES do log:add(i <= latency.SAMPLES and 1000 or 10) end
         assert.same({ latency.SAMPLES, 10 }, { log:summary().count, log:summary().most_us })
     end)
 end)
@@ -41,9 +37,7 @@ describe("the view of latency", function()
 
     it("has a row for each span of time with round trips, and those between", function()
         local log = latency.new()
-        for i = 1, 100 do
-            log:add(i < 95 and 40 or 150)
-        end
+        for i = 1, 100 do log:add(i < 95 and 40 or 150) end
         log:add(2500)
         local frame = screens.frame(screens.model("slated-0.1"), { probes = log })
         shows(screens.text(screens.grid("views.latency", frame, 80, 24)), "version: the last 101",

@@ -261,20 +261,14 @@ describe("a model", function()
 
     it("keeps the newest events, and page moves do not push out the others", function()
         local one, moment = model.new("x"), model.new("x")
-        for i = 1, 266 do
-            one:note("you", 0, "event " .. i)
-        end
+        for i = 1, 266 do one:note("you", 0, "event " .. i) end
         assert.equal("event 266", one.events[256].text)
         assert.is_nil(one.events[257])
         one = model.new("x")
         one:note("pages", 10, "the first move")
         one:note("you", 20, "a trial begins")
-        for i = 0, 767 do
-            one:note("pages", 30, "move " .. i)
-        end
-        for i = 1, 100 do
-            one:note("setting", 40, "setting " .. i)
-        end
+        for i = 0, 767 do one:note("pages", 30, "move " .. i) end
+        for i = 1, 100 do one:note("setting", 40, "setting " .. i) end
         assert.equal("a trial begins", one.events[1].text)
         moment:copy_events(one, 30)
         assert.equal(156, moment.events_total)

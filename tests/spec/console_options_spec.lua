@@ -21,9 +21,7 @@ end
 
 local function parse(line, texts, environment)
     local words = {}
-    for word in line:gmatch("%S+") do
-        words[#words + 1] = word
-    end
+    for word in line:gmatch("%S+") do words[#words + 1] = word end
     return options.parse(words, files_of(texts or {}, environment))
 end
 

@@ -122,13 +122,9 @@ describe("the overview", function()
     it("keeps a spike from flattening a minute", function()
         local model = screens.look("memcached-1.4.25", 20)
         local spike = {}
-        for name, value in pairs(model.now) do
-            spike[name] = value
-        end
+        for name, value in pairs(model.now) do spike[name] = value end
         spike.general = setmetatable({}, nil)
-        for name, value in pairs(model.now.general) do
-            spike.general[name] = value
-        end
+        for name, value in pairs(model.now.general) do spike.general[name] = value end
         spike.general.evictions = spike.general.evictions + 1000000
         model:take(spike, { at_s = model.at_s + 1, reply_ms = 0.4, wall_s = 1100 })
         assert.truthy(shows(draw(model), "400+"))

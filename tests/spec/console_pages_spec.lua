@@ -145,9 +145,7 @@ describe("moving pages on the map", function()
         view.command(frame, ui, "more_pages")
         shows(drawn(frame, ui), "◀  13", "18 ███████████████◆◆◆\n", "◆ 3 of class 13 marked (+ -): ")
         assert.equal("say", view.command(frame, ui, "move_pages").kind)
-        for _ = 1, 40 do
-            view.command(frame, ui, "more_pages")
-        end
+        for _ = 1, 40 do view.command(frame, ui, "more_pages") end
         assert.equal(17, ui.pages.marked)
         view.command(frame, ui, "mark_source")
         assert.same({ 0, nil }, { ui.pages.marked, ui.classes.source })

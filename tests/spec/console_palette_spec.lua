@@ -270,9 +270,7 @@ describe("the palette", function()
         assert.truthy(draw(40, 10):find("nothing matches"))
         typed("")
         assert.truthy(draw(80, 24):find("of %d+ choices, Down shows more"))
-        for _ = 1, 400 do
-            press("down")
-        end
+        for _ = 1, 400 do press("down") end
         draw(80, 24)
         assert.equal(#choices.of(frame, ui, ""), ui.palette.choice)
     end)

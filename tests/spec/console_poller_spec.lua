@@ -23,9 +23,7 @@ describe("the poller of a server", function()
         now_s = from_s
         while now_s <= until_s do
             one:step(connection, now_s)
-            for _, take in ipairs(waiting) do
-                take("END\r\n", true)
-            end
+            for _, take in ipairs(waiting) do take("END\r\n", true) end
             waiting = {}
             now_s = one:due_s(connection)
         end
@@ -97,9 +95,7 @@ describe("the poller of a server", function()
         one:want({ inquiries = { config = true }, unhurried = {}, curves_first = {}, orders = {} }, 7.1)
         assert.is_false(one:is_overdue(8.5))
         assert.is_true(one:is_overdue(8.6))
-        for _, take in ipairs(takes) do
-            take("END\r\n", true)
-        end
+        for _, take in ipairs(takes) do take("END\r\n", true) end
         assert.is_false(one:is_overdue(60))
     end)
 
@@ -111,9 +107,7 @@ describe("the poller of a server", function()
         now_s = 7
         one:step(connection, now_s)
         now_s = 7.3
-        for _, take in ipairs(takes) do
-            take("END\r\n", true)
-        end
+        for _, take in ipairs(takes) do take("END\r\n", true) end
         assert.same({ sent_s = 7, received_s = 7.004 }, times)
     end)
 end)

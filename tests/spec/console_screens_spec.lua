@@ -24,9 +24,7 @@ describe("a screen", function()
     end
 
     local function compare(name, prepare)
-        for _, size in ipairs(SIZES) do
-            compare_one(frame, name, size, prepare)
-        end
+        for _, size in ipairs(SIZES) do compare_one(frame, name, size, prepare) end
     end
 
     for index, view in ipairs(view_list.LIST) do

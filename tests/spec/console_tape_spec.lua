@@ -8,9 +8,7 @@ local world = require "support.world"
 
 local function copy_of(value)
     local new = {}
-    for key, one in pairs(value) do
-        new[key] = type(one) == "table" and copy_of(one) or one
-    end
+    for key, one in pairs(value) do new[key] = type(one) == "table" and copy_of(one) or one end
     return new
 end
 
@@ -90,9 +88,7 @@ describe("a tape", function()
             reads(i)
             reads(math.random(1, 200))
         end
-        for i = 200, 1, -1 do
-            reads(i)
-        end
+        for i = 200, 1, -1 do reads(i) end
         for wall_s, number in pairs({ [120] = 120, [119.994] = 119, [-99] = 1, [1 << 30] = 200 }) do
             assert.equal(number, made:find(wall_s))
         end
@@ -120,9 +116,7 @@ describe("a tape", function()
             local one = { general = {}, totals = {}, classes = {} }
             for id = 1, 255 do
                 local class = { id = id }
-                for field = 1, 12 do
-                    class["f" .. math.random(1, 30)] = math.random(0) + field
-                end
+                for field = 1, 12 do class["f" .. math.random(1, 30)] = math.random(0) + field end
                 one.classes[id] = class
             end
             made:add(one, { wall_s = math.random(0), at_s = i })

@@ -49,9 +49,7 @@ local function console(model)
         return intent
     end
     function one.type(text)
-        for letter in text:gmatch(".") do
-            one.press(letter)
-        end
+        for letter in text:gmatch(".") do one.press(letter) end
         one.press("enter")
     end
     one.draw()

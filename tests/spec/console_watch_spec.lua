@@ -4,9 +4,7 @@ local watch_log = require "slate.console.watch_log"
 
 local function log_with(...)
     local log = watch_log.new("evictions", "")
-    for _, line in ipairs({ ... }) do
-        watch_log.take(log, line)
-    end
+    for _, line in ipairs({ ... }) do watch_log.take(log, line) end
     return log
 end
 

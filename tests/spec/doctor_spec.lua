@@ -350,9 +350,7 @@ describe("expired items", function()
     -- A server that lists these keys of a class; a request for a class notes its id.
     local function count(classes, listed)
         local list, asked = {}, {}
-        for id, number in pairs(classes) do
-            list[#list + 1] = { id = id, number = number }
-        end
+        for id, number in pairs(classes) do list[#list + 1] = { id = id, number = number } end
         table.sort(list, function(a, b) return a.id < b.id end)
         local expired = require("slate.facts.expired").count(function()
             return {
@@ -390,9 +388,7 @@ for _, kind in ipairs(server.both()) do
             local ctl = command.beside(command.now, finally, { binary = kind.binary, args = { "-m", "64", "-o",
                 "no_lru_maintainer,no_lru_crawler" } })
             local quiet = pipeline(ctl.client)
-            for i = 1, 4000 do
-                quiet:set("k" .. i, "x", { ttl_s = i <= 3500 and 1 or 0 })
-            end
+            for i = 1, 4000 do quiet:set("k" .. i, "x", { ttl_s = i <= 3500 and 1 or 0 }) end
             assert(quiet:finish())
             local function time_s() return require("slate.facts.stats").flat(ctl.client:stats()).time end
             local stored_s = time_s() -- of the server's own clock, which a busy machine delays

@@ -25,9 +25,7 @@ local function calcified(donors)
     local list = {}
     for t = 0, 12 do
         local classes = {}
-        for id, fields in pairs(donors) do
-            classes[id] = fields
-        end
+        for id, fields in pairs(donors) do classes[id] = fields end
         for id, times in pairs({ [17] = 1, [18] = 2, [19] = 4 }) do
             classes[id] = snapshots.full(1, 300 * times * t, { get_hits = 300 * times * t, cmd_set = 300 * times * t,
                 age = 3 })
@@ -80,9 +78,7 @@ describe("idle pages", function()
         local one = calcified({ [5] = empty(5), [6] = empty(4), [7] = empty(3) })
         local plan = one:plan()
         local made = prediction.of_moves(one, nil, plan.advised)
-        for name, value in pairs(plan.sum) do
-            assert.near(value, made[name], 1e-9, name)
-        end
+        for name, value in pairs(plan.sum) do assert.near(value, made[name], 1e-9, name) end
     end)
 
     it("stay shared out as they were while new shares are about as good", function()

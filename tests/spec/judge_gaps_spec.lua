@@ -64,9 +64,7 @@ describe("the judgement of a server that lacks a figure", function()
                     function(i) return i == GAP end }) do
                     local ok, news = pcall(judged, samples_of(function(now, i)
                         local all = part == "class" and now.classes or { now[part] }
-                        for _, figures in ipairs(lacks(i) and all or {}) do
-                            figures[name] = nil
-                        end
+                        for _, figures in ipairs(lacks(i) and all or {}) do figures[name] = nil end
                     end))
                     assert.same({ true, {} }, { ok, news }, name)
                 end
@@ -95,9 +93,7 @@ describe("the judgement of a server that lacks a figure", function()
         local list = samples_of(function(now, i)
             now.general.cmd_get = i < GAP and now.general.cmd_get or nil
         end)
-        for _, now in ipairs(list) do
-            assert.same({}, watch:add(now))
-        end
+        for _, now in ipairs(list) do assert.same({}, watch:add(now)) end
         assert.is_nil(watch:fell())
     end)
 end)

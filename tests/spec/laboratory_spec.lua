@@ -54,9 +54,7 @@ local function of_twin(limit_mb)
 end
 twins.pass(SETTLE_S)
 local now, lines = counted(), {}
-for line in twins.ask("stats curve\r\n"):gmatch("[^\r\n]+") do
-    lines[#lines + 1] = line
-end
+for line in twins.ask("stats curve\r\n"):gmatch("[^\r\n]+") do lines[#lines + 1] = line end
 local curve = sampled.parse_curve(lines)
 local function say(what, told, band, came)
     print(("%s: told %.4f came %.4f band %.4f"):format(what, told, came, band))

@@ -46,9 +46,7 @@ describe("-o like_memcached", function()
         connection:close()
         return patience.wait_for("the class table", function()
             local log, lines = one:log(), {}
-            for line in log:gmatch("[^\n]+") do
-                lines[#lines + 1] = line:match("^slab class .*")
-            end
+            for line in log:gmatch("[^\n]+") do lines[#lines + 1] = line:match("^slab class .*") end
             -- slated's log is written while it serves: this line comes after the table
             return #lines > 0 and (binary == PEER or log:find(" serves: memory=", 1, true)) and lines
         end)
@@ -177,9 +175,7 @@ describe("-o like_memcached", function()
             on_each(words, function(connection)
                 store(connection, 1, 40, value)
                 for _ = 1, #words == 0 and 2 or 0 do -- memcached's flat list notes a read once a minute
-                    for i = 1, 5 do
-                        assert.equal("HD", wire.ask(connection, "mg k" .. i))
-                    end
+                    for i = 1, 5 do assert.equal("HD", wire.ask(connection, "mg k" .. i)) end
                 end
                 for i = 41, 80 do store(connection, i, i, value) end
                 local oldest
@@ -199,9 +195,7 @@ describe("-o like_memcached", function()
     it("counts moved pieces of values, and pages given back", function()
         on_each({}, function(connection)
             store(connection, 1, 40, ("v"):rep(600000))
-            for i = 1, 40, 2 do
-                assert.equal("DELETED", wire.ask(connection, "delete k" .. i))
-            end
+            for i = 1, 40, 2 do assert.equal("DELETED", wire.ask(connection, "delete k" .. i)) end
             local _, slabs = wire.stats(connection, "slabs")
             patience.wait_for("the page", function()
                 wire.ask(connection, "slabs reassign 39 0")

@@ -20,9 +20,7 @@ local function made_up(number)
     local one = { schema = "slate/snapshot/1", time_s = 1000 + number, server = "s", version = "1.6.45", pages_free = 3,
         pages_limit = 64, general = { a = 1, libevent = "1", cpu = 0.5, umask = "t" }, totals = { x = 7 },
         classes = {} }
-    for id = 1, 5 do
-        one.classes[id] = { id = id, gets = 0, sets = 0, big = (1 << 53) - 10 }
-    end
+    for id = 1, 5 do one.classes[id] = { id = id, gets = 0, sets = 0, big = (1 << 53) - 10 } end
     return one
 end
 

@@ -20,9 +20,7 @@ describe("recording", function()
 
     local function write_some(from, to, may_append)
         local writer = assert(record.create(path, may_append))
-        for i = from, to do
-            assert(writer:append(make(i, { [1] = { total_pages = i } })))
-        end
+        for i = from, to do assert(writer:append(make(i, { [1] = { total_pages = i } }))) end
         writer:close()
     end
 
@@ -36,9 +34,7 @@ describe("recording", function()
 
     it("has snapshots of one moment in the order of its lines", function()
         local writer = assert(record.create(path))
-        for pages = 1, 30 do
-            assert(writer:append(make(7, { [1] = { total_pages = pages } })))
-        end
+        for pages = 1, 30 do assert(writer:append(make(7, { [1] = { total_pages = pages } }))) end
         writer:close()
         for pages, one in ipairs((record.load(path))) do
             assert.equal(pages, one.classes[1].total_pages)

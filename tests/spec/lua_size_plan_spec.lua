@@ -20,9 +20,7 @@ end
 
 local function sizes_reply(items)
     local lines = {}
-    for bytes, count in pairs(items) do
-        lines[#lines + 1] = ("STAT %d %d"):format(bytes, count)
-    end
+    for bytes, count in pairs(items) do lines[#lines + 1] = ("STAT %d %d"):format(bytes, count) end
     return table.concat(lines, "\r\n") .. "\r\nEND\r\n"
 end
 

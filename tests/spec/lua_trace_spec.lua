@@ -28,9 +28,7 @@ describe("slate.facts.trace", function()
 
     local function play(one, lines)
         local list = {}
-        for _, line in ipairs(lines) do
-            table.move(one:take(line), 1, 100, #list + 1, list)
-        end
+        for _, line in ipairs(lines) do table.move(one:take(line), 1, 100, #list + 1, list) end
         table.move(one:remainder(), 1, 100, #list + 1, list)
         return list
     end

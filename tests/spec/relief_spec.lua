@@ -54,9 +54,6 @@ local TOLD_BY <const> = {
         end)
         return table.concat(found, "\n")
     end,
-    ["slatectl top"] = function(one)
-        return table.concat(doctor.class_sentences(attention.known_of(one)), "\n")
-    end,
     ["slatectl advise pages"] = function(one)
         local advice = advice_slabs.pages({ who = {}, pair = function() return one.now, nil, nil, nil, one end },
             nil, {})
@@ -105,7 +102,7 @@ describe("a class whose items live short lives and that nobody reads", function(
 
     it("has a finding", function()
         local one = seen(UNREAD)
-        for _, who in ipairs({ "slatectl doctor", "slatectl top", "slatectl advise pages", "slatetop's overview" }) do
+        for _, who in ipairs({ "slatectl doctor", "slatectl advise pages", "slatetop's overview" }) do
             local text = TOLD_BY[who](one)
             assert.truthy(text:find("its items are hardly ever read", 1, true), text)
         end
@@ -416,7 +413,7 @@ describe("a class that evicts and refuses stores, but does not starve", function
         assert.is_true(move.made.hit_ratio_change < 0)
         assert.is_true(move.pages >= 2 and move.pages <= 4, move.pages) -- 400 a second of 1,000 bytes, for ten seconds
         local trade = "trades hits for fewer refused stores, which are errors to clients: -"
-        for _, who in ipairs({ "slatectl doctor", "slatectl top", "slatectl advise pages" }) do
+        for _, who in ipairs({ "slatectl doctor", "slatectl advise pages" }) do
             assert.truthy(TOLD_BY[who](one):find(trade, 1, true), TOLD_BY[who](one))
         end
         assert.truthy(TOLD_BY["slatetop's curves"](one):find("pages from class 5 at the price of hits, m", 1, true))
@@ -438,7 +435,7 @@ describe("a class that evicts and refuses stores, but does not starve", function
         assert.equal(3, relief.plan(costly(3.5, { evictions = "off" })).advised[1].pages)
         local one = costly(0, { evictions = "off" })
         assert.same({}, relief.plan(one).advised)
-        for _, who in ipairs({ "slatectl doctor", "slatectl top", "slatectl advise pages", "slatetop's curves" }) do
+        for _, who in ipairs({ "slatectl doctor", "slatectl advise pages", "slatetop's curves" }) do
             local text = TOLD_BY[who](one)
             assert.truthy(text:find("with -M no page with items can be moved: delete items or flush", 1, true), text)
             assert.is_nil(text:find("slatectl move", 1, true), text)
@@ -514,9 +511,7 @@ describe("several classes that starve", function()
         end
         assert.is_true(taken <= 8, taken)
         local sum = 0
-        for _, move in ipairs(plan.advised) do
-            sum = sum + move.made.hit_ratio_change
-        end
+        for _, move in ipairs(plan.advised) do sum = sum + move.made.hit_ratio_change end
         assert.near(sum, plan.sum.hit_ratio_change, 1e-12)
     end)
 
@@ -564,9 +559,7 @@ describe("several classes that starve", function()
 
     it("come before curves where hits are few: slatetop names the key for what doctor advises", function()
         local few
-        for _, finding in ipairs(findings) do
-            few = finding.name == "hits" and finding or few
-        end
+        for _, finding in ipairs(findings) do few = finding.name == "hits" and finding or few end
         assert.equal("a class starves: feed it first", few.todo)
         for _, line in ipairs(attention.findings(one, {})) do
             few = line.label == "hits" and line or few

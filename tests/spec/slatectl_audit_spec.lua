@@ -26,9 +26,7 @@ describe("the changes on record", function()
     -- The ids in a command line, in their order, and the line's last word.
     local function listed(arguments)
         local out, ids = ctl.succeed(arguments), {}
-        for id in out:gmatch("\n +(%d+)  %d+%-") do
-            ids[#ids + 1] = math.tointeger(tonumber(id))
-        end
+        for id in out:gmatch("\n +(%d+)  %d+%-") do ids[#ids + 1] = math.tointeger(tonumber(id)) end
         return ids, out:match("([^\n]*)\n$")
     end
 

@@ -114,9 +114,7 @@ describe("advised sizes", function()
             return pending("no memcached here")
         end
         local histogram = { sizes = {}, exact = true, bytes = 0 }
-        for i = 1, 400 do
-            histogram.sizes[i] = { bytes = 70 + i * 37, items = 1000 - i }
-        end
+        for i = 1, 400 do histogram.sizes[i] = { bytes = 70 + i * 37, items = 1000 - i } end
         local sizes = fit.least_waste_sizes(histogram, MEMCACHED)
         local said, seen = server.capture(("%s -vv -s /nowhere/socket -u root -o slab_sizes=%s 2>&1"):format(binary,
             table.concat(sizes, "-"))), {}
@@ -192,9 +190,7 @@ describe("the doctor", function()
         local function told(change)
             local words, list = finds(nil, after, nil, change)
             local todo = {}
-            for i, finding in ipairs(list) do
-                todo[i] = finding.todo
-            end
+            for i, finding in ipairs(list) do todo[i] = finding.todo end
             return words, table.concat(todo, "\n")
         end
         local words, todo = told({ state = "steady", auto = "no", auto_gain = 12.34 })

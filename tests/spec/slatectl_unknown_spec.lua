@@ -145,9 +145,7 @@ describe("a figure that a server does not report", function()
                 return
             end
             local names, knows = {}, profile.knows
-            for _, name in ipairs(dkjson.decode(text).not_looked_at) do
-                names[name] = true
-            end
+            for _, name in ipairs(dkjson.decode(text).not_looked_at) do names[name] = true end
             assert.same({ not knows.evictions, not knows.evicted, not knows.refused, not knows.classes,
                 not knows.connections, not knows.limited },
                 { names.evictions or false, names["which class starves"] or false, names["refused stores"] or false,

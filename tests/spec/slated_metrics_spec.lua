@@ -128,9 +128,7 @@ describe("slated -o metrics", function()
             silent[i] = assert(socket.connect("127.0.0.1", port))
             assert(silent[i]:send(i % 2 == 0 and "GET /metrics HTTP/1.1\r\nHost: h" or ""))
         end
-        for byte in ("GET /metrics HTTP/1.1\r\n"):gmatch(".") do
-            assert(slow:send(byte))
-        end
+        for byte in ("GET /metrics HTTP/1.1\r\n"):gmatch(".") do assert(slow:send(byte)) end
         assert.truthy(get(port):find("^# HELP slate_up"))
         slow:settimeout(60)
         assert(slow:send("\r\n"))

@@ -168,9 +168,7 @@ describe("slated's sampled keys", function()
     it("count every request of a burst, though few of its keys are noted", function()
         local GETS <const>, HOT_EVERY <const> = 9000, 2
         local gets, hot = {}, nil
-        for n = 1, GETS do
-            gets[n] = ("get key-%d\r\n"):format(n % HOT_EVERY == 0 and 0 or n)
-        end
+        for n = 1, GETS do gets[n] = ("get key-%d\r\n"):format(n % HOT_EVERY == 0 and 0 or n) end
         rig.start("-t", "1")
         wait_for(function() return stats("whatif").sampling == "1" end)
         assert(rig.connection:send(table.concat(gets)))
@@ -188,9 +186,7 @@ describe("slated's sampled keys", function()
     it("have each place in a burst alike, also between requests that come one by one", function()
         local NAMES <const>, EACH <const>, BURSTS <const>, SINGLES <const> = 16, 8, 100, 50
         local gets = {}
-        for n = 0, NAMES * EACH - 1 do
-            gets[#gets + 1] = ("get key-%d\r\n"):format(n // EACH)
-        end
+        for n = 0, NAMES * EACH - 1 do gets[#gets + 1] = ("get key-%d\r\n"):format(n // EACH) end
         local burst = table.concat(gets)
         rig.start("-t", "1")
         wait_for(function() return stats("whatif").sampling == "1" end)

@@ -45,9 +45,7 @@ local function runner(options)
         if not words then
             return self.process(line)
         end
-        for name, value in pairs(variables()) do
-            environment[name] = environment[name] or value
-        end
+        for name, value in pairs(variables()) do environment[name] = environment[name] or value end
         return slatectl.run({ words = words, environment = environment, folder = self.folder,
             clock = self.clock, meanwhile = meanwhile, beside = beside })
     end

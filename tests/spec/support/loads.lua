@@ -28,9 +28,7 @@ local function drawn(count, share)
         end
         return sum
     end
-    for _ = 1, count do
-        sum = sum + (math.random() < share and 1 or 0)
-    end
+    for _ = 1, count do sum = sum + (math.random() < share and 1 or 0) end
     return sum
 end
 
@@ -77,9 +75,7 @@ end
 
 function M.words(watch)
     local list = {}
-    for i, one in ipairs(watch.list) do
-        list[i] = incident_words.what(one)
-    end
+    for i, one in ipairs(watch.list) do list[i] = incident_words.what(one) end
     return table.concat(list, "; ")
 end
 

@@ -80,9 +80,7 @@ end
 function M.opcodes()
     local found = {}
     local list = server.read_file("daemon/protocol/binary.h"):match("enum binary_opcode {(.-)}")
-    for name, opcode in list:gmatch("BINARY_([%u_]+) = 0x(%x%x),") do
-        found[opcode] = name
-    end
+    for name, opcode in list:gmatch("BINARY_([%u_]+) = 0x(%x%x),") do found[opcode] = name end
     return found
 end
 

@@ -130,9 +130,7 @@ function M.count(most, f, ...)
         return real.gsub(text, pattern, ...)
     end
     local results = table.pack(pcall(f, ...))
-    for name, function_of in pairs(real) do
-        library[name] = function_of
-    end
+    for name, function_of in pairs(real) do library[name] = function_of end
     assert(results[1], results[2])
     return self.steps
 end

@@ -84,9 +84,7 @@ end
 local function read_header(script, text, where)
     local options = text:match("^option (.+)")
     if options then
-        for word in options:gmatch("%S+") do
-            script.options[#script.options + 1] = word
-        end
+        for word in options:gmatch("%S+") do script.options[#script.options + 1] = word end
     elseif text == "debug" or text == "net" or text == "slab" or text == "whole" then
         script[text] = true
     else
