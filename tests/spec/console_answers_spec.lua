@@ -8,6 +8,7 @@ local predictions = require "slate.console.predictions"
 local question = require "slate.console.question"
 local screens = require "screens"
 local server = require "slate.console.server"
+local snapshot = require "slate.facts.snapshot"
 
 local function slated(class_id)
     local made = screens.model("slated-0.1")
@@ -259,8 +260,8 @@ describe("a server", function()
         assert.equal(39543, server.free_chunks(old:class(4)))
         assert.is_nil(server.tail_age_s({ number = 0, age = 0 }))
         assert.is_nil(server.free_pages({ free_chunks = 5 }))
-        assert.is_true(server.has_extstore(flash) and server.item_bytes(flash) < flash.general.bytes)
+        assert.is_true(server.has_extstore(flash) and snapshot.item_bytes(flash) < flash.general.bytes)
         local proxy = screens.model("memcached-1.6.45-proxy").now
-        assert.is_true(server.is_proxy(proxy) and proxy.general.proxy_links_bad > 0)
+        assert.is_true(require("slate.facts.proxy").is_one(proxy) and proxy.general.proxy_links_bad > 0)
     end)
 end)

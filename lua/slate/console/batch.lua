@@ -29,7 +29,7 @@ local function overview(model)
     end
     local general = now.general
     lines[#lines + 1] = ("memory             %s of %s, %s items, %s pages in the pool\n"):format(
-        units.bytes_in_words(server_facts.item_bytes(now)), units.bytes_in_words(general.limit_maxbytes),
+        units.bytes_in_words(snapshot.item_bytes(now)), units.bytes_in_words(general.limit_maxbytes),
         figure.count(general.curr_items), figure.count(general.slab_global_page_pool))
     return table.concat(lines)
 end

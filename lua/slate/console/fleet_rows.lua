@@ -8,8 +8,10 @@ local fleet_table = require "slate.console.draw.fleet_table"
 local gather = require "slate.base.gather"
 local health = require "slate.console.health"
 local model = require "slate.console.model"
+local proxy = require "slate.facts.proxy"
 local ratio <const> = require("slate.base.units").ratio
 local server_facts = require "slate.console.server"
+local snapshot = require "slate.facts.snapshot"
 
 local M = {}
 
@@ -23,7 +25,7 @@ end
 -- The figures of a cache; a proxy without items has none.
 local function add_cache(row, of)
     row.limit_bytes = of.now.general.limit_maxbytes
-    row.fill_ratio = ratio(server_facts.item_bytes(of.now), row.limit_bytes)
+    row.fill_ratio = ratio(snapshot.item_bytes(of.now), row.limit_bytes)
     row.gets_per_s = of:mean("gets", WINDOW_S)
     row.hit_ratio = of:mean("hit_ratio", WINDOW_S)
     row.evictions_per_s = of:mean("evictions", WINDOW_S)
@@ -33,7 +35,7 @@ local function add_cache(row, of)
 end
 
 local function version_of(now)
-    return now and (now.slated and "s" or server_facts.is_proxy(now) and "p" or "") .. server_facts.version(now) or ""
+    return now and (now.slated and "s" or proxy.is_one(now) and "p" or "") .. server_facts.version(now) or ""
 end
 
 -- A text about a server without its address in brackets, which the row has.
@@ -70,7 +72,7 @@ function M.row(server, frame, retry_s)
     if now then
         row.uptime_s = now.general.uptime
         row.connections, row.reply_ms = of:metric("connections"), of.reply_ms
-        if server_facts.has_cache(now) then
+        if proxy.has_cache(now) then
             add_cache(row, of)
         end
     end

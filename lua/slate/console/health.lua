@@ -4,8 +4,8 @@
 -- figures give the same words.
 local cells = require "slate.console.cells"
 local figure = require "slate.console.figure"
+local proxy = require "slate.facts.proxy"
 local question = require "slate.console.question"
-local server = require "slate.console.server"
 
 local M = {}
 
@@ -143,7 +143,7 @@ function M.lines(frame)
         for _, said in ipairs(#lines == 0 and question.findings(model) or {}) do
             add(said.tone ~= "plain" and said.tone or "good", said.text, said.key, said.short)
         end
-        if server.has_cache(model.now) then
+        if proxy.has_cache(model.now) then
             add_evictions(add, model)
             add_hits(add, model)
         end

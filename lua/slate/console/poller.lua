@@ -8,7 +8,7 @@ local changes = require "slate.facts.changes"
 local inquiries = require "slate.console.inquiries"
 local latency = require "slate.console.latency"
 local link = require "slate.console.link"
-local server = require "slate.console.server"
+local proxy = require "slate.facts.proxy"
 local snapshot = require "slate.facts.snapshot"
 
 local M = {}
@@ -119,7 +119,7 @@ local function groups_of(poller)
     if settings_due and poller.model.now.slated then
         groups[#groups + 1] = "audit"
     end
-    if server.is_proxy(poller.model.now) then
+    if proxy.is_one(poller.model.now) then
         groups[#groups + 1] = "proxybe"
     end
     return groups

@@ -27,22 +27,6 @@ function M.has_extstore(now)
     return now.general.extstore_limit_maxbytes ~= nil
 end
 
---- True for a proxy.
-function M.is_proxy(now)
-    return (now.settings or {}).proxy_enabled == true
-end
-
---- True for a server with a cache: only its figures of a cache mean anything.
-function M.has_cache(now)
-    return not M.is_proxy(now) or (now.general.curr_items or 0) > 0
-end
-
---- The memory of items: memcached's `bytes` also counts values on flash. nil if unknown.
-function M.item_bytes(now)
-    local bytes, flash = now.general.bytes, now.general.extstore_bytes_used
-    return bytes and flash and math.max(bytes - flash, 0) or bytes
-end
-
 --- Free chunks of a class, with the never-used end of its last page that old servers list apart; nil if unknown.
 function M.free_chunks(class)
     return class.free_chunks and class.free_chunks + (class.free_chunks_end or 0)

@@ -18,9 +18,9 @@ function M.is_one(now)
     return (now.settings or {}).proxy_enabled == true
 end
 
---- True if a proxy has a cache of its own with items. Without items, the figures of a cache mean nothing.
+--- True for a server with a cache. The figures of a cache mean nothing of a proxy whose own cache has no items.
 function M.has_cache(now)
-    return (now.general.curr_items or 0) > 0
+    return not M.is_one(now) or (now.general.curr_items or 0) > 0
 end
 
 --- Parses the lines of `stats proxy` and `stats proxybe`; either may be nil. Returns { gets, sets, bad = a list of

@@ -334,6 +334,12 @@ function M.refused_connections(snapshot)
     return refused and made_to_wait and refused + made_to_wait or refused or made_to_wait
 end
 
+--- The memory of items in bytes: memcached's `bytes` also counts values on flash. nil if unknown.
+function M.item_bytes(now)
+    local bytes, flash = now.general.bytes, now.general.extstore_bytes_used
+    return bytes and flash and math.max(0, bytes - flash) or bytes
+end
+
 --- The growth of a counter between two tables of figures; nil if it is unknown or began again at 0.
 function M.growth(before, after, name)
     local was, is = before[name], after[name]

@@ -36,8 +36,7 @@ end
 --- The overview of a server. `rates` (from snapshot.rates) may be nil.
 function M.overview(now, rates)
     local general, settings, general_rates = now.general, now.settings or {}, rates and rates.general or {}
-    local bytes, flash = general.bytes, general.extstore_bytes_used
-    local used_bytes = bytes and flash and math.max(0, bytes - flash) or bytes -- general.bytes includes values on flash
+    local used_bytes = snapshot.item_bytes(now)
     local item_loss_per_s = sum(general_rates.evictions_per_s, general_rates.slab_reassign_evictions_nomem_per_s,
         general_rates.slab_reassign_busy_deletes_per_s)
     return {

@@ -13,6 +13,7 @@ local metrics = require("slate.console.metrics").OF_SERVER
 local propose = require "slate.console.propose"
 local question = require "slate.console.question"
 local server = require "slate.console.server"
+local snapshot = require "slate.facts.snapshot"
 local units = require "slate.base.units"
 local view_list = require "slate.console.view_list"
 
@@ -249,7 +250,7 @@ local function draw_memory(model, grid, area)
         return
     end
     local general, count, bytes = now.general, figure.count, units.bytes_in_words
-    local limit, items = general.limit_maxbytes, server.item_bytes(now)
+    local limit, items = general.limit_maxbytes, snapshot.item_bytes(now)
     local slack = question.waste(model).slack_bytes
     local bar_x = grid:text(y, x, cells.PLAIN, ("items %8s "):format(bytes(items)))
     local behind = (" of %s, slack %s"):format(bytes(limit), bytes(slack))
