@@ -68,7 +68,7 @@ function M.text(frame)
     local lines = { ("%s  %s  %s %s\n"):format(os.date("%Y-%m-%d %H:%M:%S", frame.wall_s // 1), model.server,
         server_facts.software(model.now), server_facts.version(model.now)) }
     for _, line in ipairs(health.lines(frame)) do
-        lines[#lines + 1] = ("%-6s %s\n"):format(health.word(line.tone), line.text)
+        lines[#lines + 1] = ("%-6s %s\n"):format(health.told(line.tone).word, line.text)
     end
     return table.concat(lines) .. overview(model) .. class_lines(model) .. "\n"
 end
@@ -93,7 +93,7 @@ function M.json(frame)
         one[name] = one[name] or value
     end
     for i, line in ipairs(health.lines(frame)) do
-        one.health[i] = { severity = health.word(line.tone), text = line.text }
+        one.health[i] = { severity = health.told(line.tone).word, text = line.text }
     end
     for _, metric in ipairs(metrics) do
         local value = model:metric(metric.name)

@@ -21,19 +21,9 @@ local TONES <const> = {
     plain = { rank = 4, word = "ok", mark = "○" },
 }
 
---- "BAD", "WARN", "note" or "ok".
-function M.word(tone)
-    return TONES[tone or "plain"].word
-end
-
---- The mark of a tone, which says the same without colour.
-function M.mark(tone)
-    return TONES[tone or "plain"].mark
-end
-
---- The place of a tone in the order: 1 is the worst.
-function M.rank(tone)
-    return TONES[tone or "plain"].rank
+--- How a tone (nil: "plain") is told: its rank (1 is the worst), its word and its mark, which say it without colour.
+function M.told(tone)
+    return TONES[tone or "plain"]
 end
 
 --- The style of a sentence with a tone; `plain` is for one that is neither good nor bad.
@@ -153,7 +143,7 @@ function M.lines(frame)
         add("good", "nothing to report")
     end
     table.sort(lines, function(a, b)
-        local x, y = M.rank(a.tone), M.rank(b.tone)
+        local x, y = M.told(a.tone).rank, M.told(b.tone).rank
         return x < y or x == y and a.at < b.at
     end)
     return lines

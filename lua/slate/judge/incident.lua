@@ -16,6 +16,7 @@
 -- it and its lowest after), requests_was, requests_is (requests a second, if they fell after it), cost_hits (hits that
 -- would have come without), cut = { was, is, is_over } (the memory limit in bytes, if it fell at that time; whether it
 -- was raised again); if most items fell by that: moved_pages (so many pages moved), else evicted (so many evictions) }.
+local chance = require "slate.judge.chance"
 local course = require "slate.judge.course"
 local gather = require "slate.base.gather"
 local limits = require "slate.judge.thresholds"
@@ -443,8 +444,8 @@ function Incidents:fell()
         return nil
     end
     local was, is = before.hits / before.gets, last.hits / last.gets
-    local error = math.sqrt(is * (1 - is) / last.gets)
-    return was >= limits.fall_from_least_ratio and is + limits.errors_apart * error < was * limits.fall_to_ratio
+    local sure = is + limits.errors_apart * chance.ratio_error(is, last.gets)
+    return was >= limits.fall_from_least_ratio and sure < was * limits.fall_to_ratio
         and { name = "hits_fell", was = was, is = is, life_s = before.life_s } or nil
 end
 

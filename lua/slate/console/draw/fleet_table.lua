@@ -70,7 +70,7 @@ end
 
 -- Whether row a comes before row b; nil: they are equal. Of equal tones, outliers come first.
 local function by_worst(a, b)
-    local x, y = health.rank(a.tone), health.rank(b.tone)
+    local x, y = health.told(a.tone).rank, health.told(b.tone).rank
     if a.is_up ~= b.is_up then
         return b.is_up
     elseif x ~= y then
@@ -213,7 +213,7 @@ end
 local function draw_row(row, is_marked, is_current, layout, now_s, grid, y, area)
     local x_end, tone = area.x + area.width, tone_of(row)
     if tone ~= "good" then
-        grid:text(y, area.x, health.style(tone, cells.PLAIN), health.mark(tone))
+        grid:text(y, area.x, health.style(tone, cells.PLAIN), health.told(tone).mark)
     end
     grid:text(y, area.x + 1, cells.STRONG, (is_current and ">" or " ") .. (is_marked and "◆" or " "))
     M.draw_host(row.name, grid, y, area.x + MARKS_WIDTH, layout.host)

@@ -82,7 +82,7 @@ local function draw_health(lines, more, grid, area)
     local y, y_end = area.y + 1, area.y + area.height
     for _, line in ipairs(lines) do
         local style = health.style(line.tone, cells.PLAIN)
-        grid:text(y, area.x, style, ("%s %-5s"):format(health.mark(line.tone), health.word(line.tone)))
+        grid:text(y, area.x, style, ("%s %-5s"):format(health.told(line.tone).mark, health.told(line.tone).word))
         y = y + grid:paragraph(cells.area(y, area.x + MARK_WIDTH, y_end - y, area.width - MARK_WIDTH),
             line.tone == "bad" and style or cells.PLAIN, line.words)
     end
