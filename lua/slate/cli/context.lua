@@ -72,6 +72,16 @@ function Context:out_json(schema, fields)
     self:flush()
 end
 
+--- Prints a document: as out_json if that is requested, else by out_text(). Returns 0, the exit code of success.
+function Context:answer(schema, fields, out_text)
+    if self.json then
+        self:out_json(schema, fields)
+    else
+        out_text()
+    end
+    return 0
+end
+
 local function tracer(mark)
     return function(line) io.stderr:write(mark, (line:gsub("%c", "?")), "\n") end
 end

@@ -95,12 +95,7 @@ local function show(context, parsed)
     local document = { server = now.server, time_s = now.time_s, interval_s = rates and rates.interval_s,
         storage = seen, settings = json.array(storage.settings(now)), classes = json.array(storage.classes(now)),
         buckets = json.array(storage.buckets(lines, seen.page_bytes, (now.settings or {}).ext_max_frag)) }
-    if context.json then
-        context:out_json("slate/extstore/1", document)
-    else
-        out_text(context, document)
-    end
-    return 0
+    return context:answer("slate/extstore/1", document, function() out_text(context, document) end)
 end
 
 --- Shows the storage, or changes one of its settings.

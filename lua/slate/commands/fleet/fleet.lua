@@ -62,12 +62,8 @@ function M.run(context, parsed)
         down = down + (row.why and 1 or 0)
         require("slate.base.json").array(row.notes)
     end
-    if context.json then
-        context:out_json("slate/fleet/1", { time_s = require("slate.base.clock").time_s(), servers = rows,
-            down = down })
-    else
-        out_text(context, rows, down)
-    end
+    context:answer("slate/fleet/1", { time_s = require("slate.base.clock").time_s(), servers = rows,
+        down = down }, function() out_text(context, rows, down) end)
     return down > 0 and 1 or 0
 end
 

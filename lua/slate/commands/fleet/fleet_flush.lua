@@ -79,11 +79,9 @@ function M.run(context, parsed)
             rows[i].why, ended = not ok and message or nil, not ok
         end
     end
-    if context.json then
-        context:out_json("slate/fleet-flush/1", { dry_run = parsed.dry_run or false, servers = rows })
-    else
+    context:answer("slate/fleet-flush/1", { dry_run = parsed.dry_run or false, servers = rows }, function()
         out_text(context, rows)
-    end
+    end)
     return ended and 1 or 0
 end
 

@@ -135,11 +135,9 @@ function M.run(context, parsed)
     end
     local evicted = math.max(must(load.evictions(new)) - before, 0)
     new:close()
-    if context.json then
-        context:out_json("slate/fleet-warm/1", { server = parsed.new.name, evicted = evicted, peers = rows })
-    else
+    context:answer("slate/fleet-warm/1", { server = parsed.new.name, evicted = evicted, peers = rows }, function()
         out_text(context, rows, evicted)
-    end
+    end)
     return failed and 1 or 0
 end
 

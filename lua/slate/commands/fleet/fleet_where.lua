@@ -64,12 +64,9 @@ function M.run(context, parsed)
         local names = gather.values(ring:servers(M.hashed_part(key, parsed.hash_tag), parsed.copies or 1), "name")
         cells[i], placed[i] = { key, table.concat(names, " ") }, { key = key, servers = names }
     end
-    if context.json then
-        context:out_json("slate/fleet-where/1", { keys = placed })
-    else
+    return context:answer("slate/fleet-where/1", { keys = placed }, function()
         context:out_table("KEY<|SERVER<", cells)
-    end
-    return 0
+    end)
 end
 
 return M

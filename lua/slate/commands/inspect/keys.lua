@@ -53,16 +53,12 @@ local function add_to(prefixes, key, delimiter, now_s)
 end
 
 local function out_key(context, key, now_s)
-    if context.json then
-        context:out_json("slate/key/1", {
-            server = context.server.name, time_s = now_s, key = shown_key(keydump.unescaped(key.key)),
-            class = key.class, size_bytes = key.size_bytes, fetched = key.fetched,
-            expires_s = key.expires_s and key.expires_s - now_s,
-            idle_s = key.last_access_s and now_s - key.last_access_s,
-        })
-    else
-        context:out(shown_key(keydump.unescaped(key.key)), "\n")
-    end
+    context:answer("slate/key/1", {
+        server = context.server.name, time_s = now_s, key = shown_key(keydump.unescaped(key.key)),
+        class = key.class, size_bytes = key.size_bytes, fetched = key.fetched,
+        expires_s = key.expires_s and key.expires_s - now_s,
+        idle_s = key.last_access_s and now_s - key.last_access_s,
+    }, function() context:out(shown_key(keydump.unescaped(key.key)), "\n") end)
 end
 
 local function out_summary(context, prefixes, chosen, read, parsed, now_s)

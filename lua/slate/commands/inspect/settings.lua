@@ -50,12 +50,9 @@ function M.run(context, parsed)
     elseif #rows == 0 then
         return nil, ("this server has no setting named like '%s'"):format(parsed.part or "*"), "no"
     end
-    if context.json then
-        context:out_json("slate/settings/1", { server = context.server.name, settings = values })
-    else
+    return context:answer("slate/settings/1", { server = context.server.name, settings = values }, function()
         context:out(context:pairs(rows))
-    end
-    return 0
+    end)
 end
 
 return M

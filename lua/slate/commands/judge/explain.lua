@@ -20,12 +20,9 @@ local function out_entry(context, entry)
 end
 
 local function out_names(context, names)
-    if context.json then
-        context:out_json("slate/explain/1", { terms = names })
-    else
+    return context:answer("slate/explain/1", { terms = names }, function()
         context:out(wrapped(table.concat(names, ", "), 0), "\n")
-    end
-    return 0
+    end)
 end
 
 function M.run(context, parsed)

@@ -163,12 +163,8 @@ function M.run(context, parsed)
         context:print_note(note)
     end
     simulate.compare(rows, baselines)
-    if context.json then
-        context:out_json("slate/simulations/1", { trace = parsed.trace, default_policy = default,
-            rows = require("slate.base.json").array(rows) })
-    else
-        out_table(context, rows, baselines)
-    end
+    context:answer("slate/simulations/1", { trace = parsed.trace, default_policy = default,
+        rows = require("slate.base.json").array(rows) }, function() out_table(context, rows, baselines) end)
     if parsed.output then
         must(draw(rows, parsed))
     end

@@ -88,14 +88,10 @@ function M.run(context, parsed)
     policies = doubted(policies, totals.policy)
     classes = parsed.classes and classes_judged(client, classes, totals.policy) or {}
     client:close()
-    if context.json then
-        context:out_json("slate/whatif/1", {
-            server = context.server.name, time_s = require("slate.base.clock").time_s(), totals = totals,
-            policies = policies, classes = parsed.classes and classes or nil,
-        })
-    else
-        out_text(context, totals, policies, classes)
-    end
+    context:answer("slate/whatif/1", {
+        server = context.server.name, time_s = require("slate.base.clock").time_s(), totals = totals,
+        policies = policies, classes = parsed.classes and classes or nil,
+    }, function() out_text(context, totals, policies, classes) end)
     if #policies == 0 then
         return nil, sampled.too_few("to compare policies"), "no"
     end

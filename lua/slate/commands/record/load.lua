@@ -54,15 +54,11 @@ local function store_all(context, parsed, client, reader, tally)
 end
 
 local function report(context, parsed, reader, tally)
-    if context.json then
-        context:out_json("slate/load/1", {
-            server = context.server.name, file = parsed.file, items = reader.items, value_bytes = reader.value_bytes,
-            stored = tally.stored, kept = tally.kept, expired = tally.expired, refused = tally.refused,
-            evicted = tally.evicted,
-        })
-    else
-        context:print_note(summary(tally, reader.items, reader.value_bytes))
-    end
+    context:answer("slate/load/1", {
+        server = context.server.name, file = parsed.file, items = reader.items, value_bytes = reader.value_bytes,
+        stored = tally.stored, kept = tally.kept, expired = tally.expired, refused = tally.refused,
+        evicted = tally.evicted,
+    }, function() context:print_note(summary(tally, reader.items, reader.value_bytes)) end)
 end
 
 -- The largest value that the server accepts; nil if the server reports no limit.

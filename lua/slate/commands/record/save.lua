@@ -65,15 +65,10 @@ function M.run(context, parsed)
     local tally = { gone = 0, stale = 0, unaskable = 0, read = 0 }
     local writer = write_all(context, parsed, client, out, tally)
     client:close()
-    if context.json then
-        context:out_json("slate/save/1", {
-            server = context.server.name, file = parsed.file, items = writer.items, value_bytes = writer.value_bytes,
-            gone = tally.gone, missing = tally.missing, stale = tally.stale, unaskable = tally.unaskable,
-        })
-    else
-        context:print_note(("saved %s"):format(summary(writer, tally)))
-    end
-    return 0
+    return context:answer("slate/save/1", {
+        server = context.server.name, file = parsed.file, items = writer.items, value_bytes = writer.value_bytes,
+        gone = tally.gone, missing = tally.missing, stale = tally.stale, unaskable = tally.unaskable,
+    }, function() context:print_note(("saved %s"):format(summary(writer, tally))) end)
 end
 
 return M

@@ -5,12 +5,9 @@ local M = {}
 function M.declare() end
 
 function M.run(context)
-    if context.json then
-        context:out_json("slate/version/1", { slatectl = context.version })
-    else
+    return context:answer("slate/version/1", { slatectl = context.version }, function()
         context:out("slatectl ", context.version, "\n")
-    end
-    return 0
+    end)
 end
 
 return M
