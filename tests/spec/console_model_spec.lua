@@ -114,6 +114,25 @@ describe("a model", function()
         end)
     end
 
+    it("takes no evictions of a class that gave pages meanwhile for demand: the move of a page evicts, too", function()
+        local one = screens.model("memcached-1.6.45")
+        for i, given in ipairs({ 0, 1, 0 }) do
+            take(one, 12 + 10 * i, "memcached-1.6.45", "second", function(_, classes)
+                local class, was = classes[4], one:class(4)
+                class.total_pages, class.evicted = was.total_pages - given, was.evicted + 500 + 34490 * given
+            end)
+            near(50 + 3449 * given, one:class_metric(4, "evictions"))
+            assert.equal(given == 0 and 50 or nil, one:class_demand(4, 10))
+        end
+        assert.equal(50, one:class_demand(4, 20)) -- of the last alone
+        assert.is_nil(one:class_demand(200, 10))
+    end)
+
+    it("does not know the items lost by moves of a memcached that counts them as evictions only", function()
+        assert.is_nil(screens.model("memcached-1.6.45"):metric("lost_by_moves"))
+        assert.equal(0, screens.model("memcached-1.6.18"):metric("lost_by_moves"))
+    end)
+
     it("has the items lost by moves of slated from stats moves, none before the second answer", function()
         local one = screens.model("slated-0.1")
         local seen = {}

@@ -8,6 +8,7 @@ local keys = require "slate.console.keys"
 local screen = require "slate.console.screen"
 local screens = require "screens"
 local overview = require "slate.console.views.overview"
+local snapshot = require "slate.facts.snapshot"
 local view_list = require "slate.console.view_list"
 
 local function draw(model, width, height, fields, ui)
@@ -278,6 +279,24 @@ describe("the overview's classes", function()
         local text = draw(model, 80, 24, nil, ui)
         assert.truthy(shows(text, " more: press 2"))
         assert.truthy(text:find((">%2d "):format(ui.classes.cursor)))
+    end)
+
+    it("put no donor first for the items that its moves evicted", function()
+        local one = screens.look("memcached-1.6.45", 20)
+        local function first(given)
+            local now = screens.snapshot(screens.replies("memcached-1.6.45-second"))
+            local by_id = snapshot.by_id(now)
+            for _, class in ipairs(one.now.classes) do
+                by_id[class.id].evicted, by_id[class.id].total_pages = class.evicted, class.total_pages
+            end
+            now.general = gather.copy(one.now.general)
+            now.general.uptime = now.general.uptime + 2
+            by_id[4].evicted, by_id[4].total_pages = by_id[4].evicted + 34490, by_id[4].total_pages - given
+            one:take(now, { at_s = one.at_s + 2, reply_ms = 1, wall_s = one.wall_s + 2 })
+            return require("slate.console.draw.imbalance").rows(one, view_list.ui())[1].class.id
+        end
+        assert.equal(12, first(1))
+        assert.equal(4, first(0))
     end)
 
     it("have the class under the cursor in their heading", function()

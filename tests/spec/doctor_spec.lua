@@ -125,7 +125,7 @@ describe("the doctor on memory", function()
         known.before.general.slab_reassign_busy_deletes = 7000
         assert.is_nil(found("moves", doctor.findings(known)))
         known.before.general.slab_reassign_busy_deletes = 6990
-        assert.equal("page moves lose 10 items a second, which evictions do not count",
+        assert.equal("page moves lose 10 items a second besides those that they evict",
             found("moves", doctor.findings(known)).what)
     end)
 end)

@@ -255,6 +255,18 @@ describe("the verdict", function()
         assert.equal(250, one:outcome(1000, 1000, 250).items_lost)
     end)
 
+    it("does not know the items lost by moves of a memcached that counts them as evictions only", function()
+        for _, case in ipairs({ { "slab_reassign_evictions_nomem", 7 }, { "chunk_rescues" } }) do
+            local one = view.observer()
+            for second = -12, 5 do
+                one:observe(snapshots.make(1000 + second, {}, { cmd_get = 1e6 + second * 1000, evictions = 1e5,
+                    get_hits = 5e5 + second * 500, slab_reassign_busy_deletes = second > 2 and 3 or 0,
+                    [case[1]] = second > 2 and 4 or 0, uptime = 5000 + second }))
+            end
+            assert.equal(case[2], one:outcome(1000, 1000).items_lost)
+        end
+    end)
+
     it("is silent before two seconds have passed, without traffic, and for a time before its first sample", function()
         local function flat() return 500 end
         assert.is_nil(words(1, flat))

@@ -121,6 +121,14 @@ describe("a report", function()
             one.classes[1].eviction_share, one.classes[1].evicted_per_s })
         assert.equal(0.75, one.classes[2].eviction_share)
         assert.equal(1000.0, one.figures.whole.gets_per_s)
+        local list = minute()
+        for i = 31, 61 do -- class 5 gave a page then, and its move evicted what was in it
+            local five = list[i].classes[1]
+            five.total_pages, five.evicted = five.total_pages - 1, five.evicted + 3449 - 100
+        end
+        one = assert(story.of(list, {}))
+        assert.equal(5900 / (5900 + 18000), one.classes[1].eviction_share)
+        assert.equal((6000 + 3449 - 100) / 60, one.classes[1].evicted_per_s)
     end)
 
     it("keeps a long time of many classes small", function()

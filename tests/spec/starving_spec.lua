@@ -176,6 +176,16 @@ describe("starving", function()
         assert.is_false(gives(9, 0))
     end)
 
+    it("counts no class as evicting that evicted only what a page held that it gave", function()
+        local row = { pages = 9, items = 1000, age_s = 60, evicted_per_s = 3449, pages_delta = -1 }
+        assert.is_nil(starving.demand_per_s(row))
+        local other = { pages = 9, items = 1000, age_s = 600, evicted_per_s = 5, pages_delta = 1 }
+        assert.equal(5, starving.demand_per_s(other))
+        assert.is_nil(starving.spread({ row, other }))
+        row.pages_delta = 0
+        assert.equal(10, starving.spread({ row, other }))
+    end)
+
     it("is none beside a class that got pages within three samples alone", function()
         local function grows(at)
             return after(5, function(i) return { age = 600, total_pages = i < at and 4 or 5 }, {} end)

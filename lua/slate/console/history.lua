@@ -62,7 +62,15 @@ local function fresh(history)
     return math.min(history.used, history.count - history.life)
 end
 
-local function mean_of(history, column, window_s)
+-- True if a gauge is less in a sample than in the one before it, or less in the next one: what lowers it may begin in
+-- one sample and end in the next.
+local function falls_about(history, column, back)
+    local was, is, then_is = history:value(column, back + 1), history:value(column, back),
+        back > 0 and history:value(column, back - 1)
+    return was and is and is < was or is and then_is and then_is < is
+end
+
+local function mean_of(history, column, window_s, gauge)
     local times, rows, capacity, newest = history.at_s, history.rows, history.capacity, history.count
     local sum, weight, at, later_s = 0, 0, FLOAT_BYTES * (column - 1) + 1, history:time_s(0)
     local newest_s, oldest = later_s, math.max(newest - fresh(history) + 2, history.begins[column] or 0)
@@ -72,7 +80,7 @@ local function mean_of(history, column, window_s)
         end
         local row, earlier_s = rows[number % capacity], times[(number - 1) % capacity]
         local value = at < #row and unpack("<f", row, at) or NAN
-        if value == value and later_s > earlier_s then
+        if value == value and later_s > earlier_s and not (gauge and falls_about(history, gauge, newest - number)) then
             sum, weight = sum + value * (later_s - earlier_s), weight + later_s - earlier_s
         end
         later_s = earlier_s
@@ -81,14 +89,14 @@ local function mean_of(history, column, window_s)
 end
 
 --- The mean over the samples younger than window_s before the newest, weighted by the time that each covers; nil
--- without any. It is computed once a sample.
-function History:mean(column, window_s)
-    local of_window = self.means[window_s] or {}
+-- without any. gauge: of the samples about which this column does not fall; nil: of all. It is computed once a sample.
+function History:mean(column, window_s, gauge)
+    local of_window, key = self.means[window_s] or {}, gauge and -column or column
     self.means[window_s] = of_window
-    if of_window[column] == nil then
-        of_window[column] = mean_of(self, column, window_s) or false
+    if of_window[key] == nil then
+        of_window[key] = mean_of(self, column, window_s, gauge) or false
     end
-    return of_window[column] or nil
+    return of_window[key] or nil
 end
 
 --- The time that such a mean covers: window_s, or less if the history is shorter.

@@ -25,7 +25,7 @@ M.OF_SERVER = {
     { name = "expired_unread", label = "expired unread/s", unit = "per_s",
         meaning = "expired items that were never read", sources = { "expired_unfetched" } },
     { name = "lost_by_moves", label = "lost by moves/s", unit = "per_s",
-        meaning = "live items dropped by page moves, which memcached does not count as evictions",
+        meaning = "live items dropped by page moves: on slated mostly evictions, too; on new memcached not known",
         sources = { "slab_reassign_evictions_nomem", "slab_reassign_busy_deletes" } },
     { name = "out_of_memory", label = "out of memory/s", unit = "per_s",
         meaning = "sets refused for want of memory", count = snapshot.refused_stores },

@@ -111,6 +111,8 @@ local function compute_rates(model, span_s)
     if model.now.slated then
         local evicted, deleted = evicted_by_moves_per_s(model), math.max(all.lost_by_moves or 0, 0)
         all.lost_by_moves = evicted and (evicted < 0 and M.RESET or evicted + deleted)
+    elseif not now.general.slab_reassign_evictions_nomem then
+        all.lost_by_moves = nil -- this memcached counts them among its evictions only
     end
     local gets, hits = all.gets or 0, all.hits or -1
     all.hit_ratio = gets > 0 and hits >= 0 and math.min(hits / gets, 1) or nil
@@ -391,6 +393,12 @@ end
 function Model:class_mean(id, name, window_s)
     local column = class_column(self, id, name)
     return column and self.history:mean(column, window_s)
+end
+
+--- The same of a class's evictions, without the samples about which it gave pages: moves of full pages evict, too.
+function Model:class_demand(id, window_s)
+    local evictions, pages = class_column(self, id, "evictions"), class_column(self, id, "pages")
+    return evictions and self.history:mean(evictions, window_s, pages)
 end
 
 --- The time that such a mean covers: window_s, or less if the history is shorter.

@@ -311,7 +311,7 @@ function M.automove(context, client, options)
     local plan = relief.plan(one or { now = now, rows = rows }, curves)
     local evicting, in_need, refusing, idle = 0, #plan.advised + #plan.stuck, 0, 0
     for _, row in ipairs(rows) do
-        evicting = evicting + ((row.evicted_per_s or 0) > 0 and 1 or 0)
+        evicting = evicting + ((starving.demand_per_s(row) or 0) > 0 and 1 or 0)
         refusing = refusing + (starving.refuses(row) and 1 or 0)
         idle = idle + (view.is_idle(row) and 1 or 0)
     end

@@ -144,7 +144,7 @@ end
 
 function CHECKS.idle_pages(about, add)
     local pages, ids = view.idle_pages(about.rows)
-    local evicting = gather.any(about.rows, function(row) return (row.evicted_per_s or 0) > 0 end)
+    local evicting = gather.any(about.rows, function(row) return (starving.demand_per_s(row) or 0) > 0 end)
     if pages > 0 and evicting then -- a fault only where their move is advised
         local helps = about.plan.advised[1] ~= nil
         add(helps and "warning" or "note", ("%s lie idle in %s while others evict"):format(
@@ -197,7 +197,7 @@ function CHECKS.moves(about, add)
     local lost_per_s = (about.general_rates.slab_reassign_evictions_nomem_per_s or 0)
         + (about.general_rates.slab_reassign_busy_deletes_per_s or 0)
     if lost_per_s > 0 then
-        add("note", ("page moves lose %s items a second, which evictions do not count"):format(units.rate(lost_per_s)),
+        add("note", ("page moves lose %s items a second besides those that they evict"):format(units.rate(lost_per_s)),
             "slatectl automove shows the mode that moves them, slatectl advise automove whether another is better",
             "lost_by_moves")
     end

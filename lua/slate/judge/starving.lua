@@ -72,6 +72,17 @@ function M.judge(samples)
     return setmetatable({ samples = samples or limits.starving_samples, classes = {} }, Judge)
 end
 
+--- True if a class gave pages since the sample before.
+function M.has_given(row)
+    return (row.pages_delta or 0) < 0
+end
+
+--- The evictions a second of a class, as far as they show that it needs memory: a page that moves out of a full class
+-- evicts as many items as it holds, so nil where the class gave pages, and where evictions are not reported.
+function M.demand_per_s(row)
+    return not M.has_given(row) and row.evicted_per_s or nil
+end
+
 --- The age of a class's oldest item that eviction could take; nil if there is none.
 function M.tail_age_s(row)
     return row.items ~= 0 and row.age_s or nil
@@ -103,7 +114,7 @@ end
 function M.spread(rows)
     local least, most, most_of_donors, count = math.huge, 0, 0, 0
     for _, row in ipairs(rows) do
-        local lived_s = (row.evicted_per_s or 0) > 0 and M.lived_s(row)
+        local lived_s = (M.demand_per_s(row) or 0) > 0 and M.lived_s(row)
         if lived_s then
             least, most, count = math.min(least, lived_s), math.max(most, lived_s), count + 1
             most_of_donors = (row.pages or 0) >= 2 and math.max(most_of_donors, lived_s) or most_of_donors
@@ -184,9 +195,8 @@ local function remember(judge, rows, about)
             evicted_at_s = was and was.evicted_at_s, pause_s = was and was.pause_s or 0,
             judged_pages = was and was.judged_pages or row.pages,
             grew_at_s = (row.pages_delta or 0) > 0 and about.time_s or was and was.grew_at_s }
-        -- A class that gave pages away evicted the items in these pages: such a sample shows no need.
-        local gave = (row.pages_delta or 0) < 0
-        one[1] = { evicted_per_s = not gave and row.evicted_per_s or 0, interval_s = gave and 0 or interval_s,
+        local gave = M.has_given(row)
+        one[1] = { evicted_per_s = M.demand_per_s(row) or 0, interval_s = gave and 0 or interval_s,
             left_per_s = row.left_per_s or 0, over_s = interval_s, grew = (row.pages_delta or 0) > 0, gave = gave,
             filled_pages = (about.filled_pages or {})[row.id] or 0 }
         if was then

@@ -191,6 +191,7 @@ function Past:add(now)
     self[#self + 1] = {
         time_s = now.time_s, gets = general.cmd_get, hits = general.get_hits, evictions = general.evictions,
         lost = lost and (general.slab_reassign_evictions_nomem or 0) + (general.slab_reassign_busy_deletes or 0),
+        tells_lost = now.slated or general.slab_reassign_evictions_nomem, -- else moves evict, as stores do
         refused = snapshot.refused_stores(now), items = general.curr_items, requests = load_shift.load_of(now.classes),
         flushes = general.cmd_flush, moved = now.slated and general.slabs_moved,
     }
@@ -358,7 +359,7 @@ function Past:outcome(began_s, ended_s)
         rise = is_sure and per_s * apart_s(first, turn, start, last) or nil, effect = effect,
         effect_error = effect_error, drift = filling and 1 or by_load, filling = filling,
         shift = shift, not_judged = traffic and "traffic" or nil, traffic = traffic,
-        items_lost = snapshot.growth(turn, last, "lost"), for_s = last.time_s - ended_s,
+        items_lost = last.tells_lost and snapshot.growth(turn, last, "lost") or nil, for_s = last.time_s - ended_s,
     }
 end
 

@@ -58,13 +58,15 @@ local function figures_of(list)
     }
 end
 
-local function class_growth(list, name)
+-- The growth of a counter by class. is_demand: without the time in which the class gave pages, whose moves evict, too.
+local function class_growth(list, name, is_demand)
     local sums, before = {}, {}
     for _, one in ipairs(list) do
         local now = {}
         for _, class in ipairs(one.classes) do
             local was = before[class.id]
-            if was and was.chunk_size == class.chunk_size then
+            local gave = is_demand and was and (class.total_pages or 0) < (was.total_pages or 0)
+            if was and was.chunk_size == class.chunk_size and not gave then
                 local more = time.growth(was, class, name)
                 sums[class.id] = more and (sums[class.id] or 0) + more or sums[class.id]
             end
@@ -78,12 +80,13 @@ end
 -- One row for each class of the last snapshot that has or had pages. rows: of slate.judge.view at that moment.
 local function classes_of(list, rows)
     local evicted, hits = class_growth(list, "evicted"), class_growth(list, "get_hits")
+    local wanted = class_growth(list, "evicted", true)
     local was, total_pages, total_evicted = {}, 0, 0
     for _, class in ipairs(list[1].classes) do
         was[class.id] = class.total_pages
     end
     for _, row in ipairs(rows) do
-        total_pages, total_evicted = total_pages + (row.pages or 0), total_evicted + (evicted[row.id] or 0)
+        total_pages, total_evicted = total_pages + (row.pages or 0), total_evicted + (wanted[row.id] or 0)
     end
     local seconds, classes = list[#list].time_s - list[1].time_s, {}
     for _, row in ipairs(rows) do
@@ -91,7 +94,7 @@ local function classes_of(list, rows)
             classes[#classes + 1] = {
                 id = row.id, chunk_bytes = row.chunk_bytes, pages = row.pages, pages_before = was[row.id] or 0,
                 page_share = total_pages > 0 and (row.pages or 0) / total_pages or nil,
-                eviction_share = total_evicted > 0 and evicted[row.id] and evicted[row.id] / total_evicted or nil,
+                eviction_share = total_evicted > 0 and wanted[row.id] and wanted[row.id] / total_evicted or nil,
                 evicted_per_s = seconds > 0 and evicted[row.id] and evicted[row.id] / seconds or nil,
                 hits_per_s = seconds > 0 and hits[row.id] and hits[row.id] / seconds or nil,
                 items = row.items, life_s = row.life_s, state = row.state, note = view.note(row),

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The classes as a picture, a part of the overview: each one's share of the pages beside its share of the evictions,
 -- and how long an item lives there. The class that evicts most is first, so that a class with one page of a hundred and
--- most of the evictions is seen at once. The cursor is that of the table of classes.
+-- most of the evictions is seen at once. Evictions while a class gave pages do not count: its move evicts, too. The
+-- cursor is that of the table of classes.
 local cells = require "slate.console.cells"
 local class_charts = require "slate.console.draw.class_charts"
 local class_filter = require "slate.console.draw.class_filter"
@@ -22,20 +23,22 @@ local PERCENT_WIDTH <const> = 7
 local LEAST_WIDTH <const> = 56 -- below it there is no room for two bars
 
 --- The classes with pages that pass the filter of Classes, the one that evicts most first: { class, row (of the
--- observer), page_ratio, eviction_ratio (nil without any evictions) }, of all classes; and the largest of these ratios.
+-- observer), page_ratio, eviction_ratio (nil without any evictions, and if unknown) }, of all classes; and the largest
+-- of these ratios.
 function M.rows(model, ui)
     local list, pages, evicted_per_s, most = {}, 0, 0, 0
     for _, class in ipairs(model.now and model.now.classes or {}) do
         if class.id > 0 and (class.total_pages or 0) > 0 then
-            local per_s = math.max(model:class_mean(class.id, "evictions", WINDOW_S) or 0, 0)
-            list[#list + 1] = { class = class, row = model:row(class.id), evicted_per_s = per_s }
-            pages, evicted_per_s = pages + class.total_pages, evicted_per_s + per_s
+            local per_s = model:class_demand(class.id, WINDOW_S)
+            list[#list + 1] = { class = class, row = model:row(class.id), evicted_per_s = per_s or 0,
+                is_unknown = not per_s }
+            pages, evicted_per_s = pages + class.total_pages, evicted_per_s + (per_s or 0)
         end
     end
     local terms, passing = class_filter.parse(ui.classes.filter) or {}, {}
     for _, one in ipairs(list) do
         one.page_ratio = one.class.total_pages / pages
-        one.eviction_ratio = evicted_per_s > 0 and one.evicted_per_s / evicted_per_s or nil
+        one.eviction_ratio = not one.is_unknown and evicted_per_s > 0 and one.evicted_per_s / evicted_per_s or nil
         most = math.max(most, one.page_ratio, one.eviction_ratio or 0)
         passing[#passing + 1] = class_filter.passes(terms, model, one.class, ui.classes.window_s) and one or nil
     end
