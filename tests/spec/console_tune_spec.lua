@@ -280,6 +280,16 @@ describe("Tune", function()
         one.draw()
         assert.is_true(one.shows("not recorded"))
     end)
+
+    it("says of what the past of a slated lacks that it is not recorded, and shows no other value", function()
+        local one = console(screens.model("slated-0.1"))
+        one.frame.model.answers, one.frame.is_past = require("slate.console.answers").new(), true
+        one.frame.model.now.settings = { growth_factor = 1.25, maxbytes = 64 << 20 }
+        one.draw(120, 50)
+        assert.is_true(one.shows("chunk sizes         -             not recorded"))
+        assert.is_true(one.shows("eviction policy     -             not recorded"))
+        assert.is_false(one.shows("not reported here"))
+    end)
 end)
 
 describe("the list of keys", function()

@@ -13,10 +13,13 @@ local M = {}
 local ENDLESS <const> = 1e9
 
 --- The settings of the server (of slate.facts.settings_shown.list); none before its first snapshot. class_id: the class
---- of the row class_policy; nil: none.
-function M.rows(model, class_id)
-    local now = model.now
-    return now and settings_shown.list(server.who(now), model.answers:replies(now), class_id or 0) or {}
+--- of the row class_policy; nil: none. is_past: the snapshot is a recorded one, which lacks some settings of a slated.
+function M.rows(model, class_id, is_past)
+    local now, who = model.now, model.now and server.who(model.now)
+    if who and who.slated then
+        who.is_past = is_past
+    end
+    return now and settings_shown.list(who, model.answers:replies(now), class_id or 0) or {}
 end
 
 --- The row of a name; nil if there is none.

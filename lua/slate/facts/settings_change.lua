@@ -41,7 +41,7 @@ function M.refusal(row, who, values, has_value)
     elseif lacks_storage(row, values) then
         return "needs a start with -o ext_path", "unsupported"
     elseif not has_value then
-        return "not reported here", "unsupported"
+        return who.is_past and "not recorded" or "not reported here", "unsupported"
     elseif is_of_lru(row) and values.lru_maintainer_thread == "no" then
         return "needs a start with -o lru_maintainer", "refused"
     elseif row.name == "slab_automove" and values.slab_reassign == "no" then

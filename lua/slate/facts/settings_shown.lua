@@ -27,20 +27,21 @@ function M.check_shown(who, replies, name, shown)
     end
 end
 
-local function geometry_now(replies, values)
+-- memcached has the sizes of its growth factor for ever.
+local function geometry_now(who, replies, values)
     local stats = {}
     settings.each_stat(replies.geometry, function(name, text) stats[name] = text end)
     if not tonumber(stats.classes) then
-        return values.growth_factor
+        return not who.slated and values.growth_factor or nil
     end
     return ("%s sizes%s"):format(stats.classes, stats.state == "steady" and "" or ", " .. (stats.state or ""))
 end
 
 -- The present value of a row, as shown; nil if the server does not report it.
-local function now_of(row, replies, values, class_id)
+local function now_of(row, who, replies, values, class_id)
     local name = row.name
     if name == "geometry" then
-        return geometry_now(replies, values)
+        return geometry_now(who, replies, values)
     elseif name == "class_policy" then
         return (settings.value(values, name, "- " .. class_id) or ""):match("^%S+")
     elseif name == "policy" then
@@ -56,7 +57,7 @@ function M.list(who, replies, class_id)
     local values, traits = settings.values(replies)
     local list = {}
     for i, row in ipairs(settings.ROWS) do
-        local now = now_of(row, replies, values, class_id)
+        local now = now_of(row, who, replies, values, class_id)
         local least, most, choices = settings_change.limits(row, traits)
         local of_class, unit = row.name == "class_policy", row.unit or 1
         list[i] = {

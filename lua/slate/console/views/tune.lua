@@ -47,7 +47,7 @@ local function all_rows(frame, ui)
     local model, rows = frame.model, {}
     local is_past = frame.is_past or frame.is_replay -- then the snapshot has them
     if model.now and (model.answers:is_known("settings") or is_past and model.now.settings) then
-        for _, row in ipairs(change.rows(model, ui.classes.cursor)) do
+        for _, row in ipairs(change.rows(model, ui.classes.cursor, is_past)) do
             if server.has_extstore(model.now) or not row.name:find("^ext_") then
                 rows[#rows + 1] = row
             end
