@@ -243,6 +243,20 @@ describe("a model", function()
         end
     end)
 
+    it("puts a change that the server recorded before the moves of pages that followed from it", function()
+        local one = screens.model("slated-0.1")
+        for i, pages in ipairs({ 60, 58, 58 }) do
+            take(one, 1003 + i, "slated-0.1", "second", function(now, classes)
+                classes[4].total_pages, now.general.time, now.settings = pages, 5003 + i, one.now.settings
+                now.changes = i == 3 and { { who = "10.0.0.7:4711", what = "maxbytes", was = "67108864",
+                    is = "50331648", time_s = 5003.2 } } or nil
+            end)
+        end
+        assert.same({ "setting", "pages", "pages" }, gather.values(one.events, function(event) return event.kind end))
+        near(1006 - 3.8, one.events[1].wall_s)
+        assert.equal("memory limit 64 MiB → 48 MiB, by 10.0.0.7:4711", one.events[1].text)
+    end)
+
     it("makes events of page moves and settings", function()
         local one = screens.model("memcached-1.6.18")
         take(one, 13, "memcached-1.6.18", "second", function(now, classes)
@@ -250,10 +264,10 @@ describe("a model", function()
             now.settings.slab_automove, now.settings.maxbytes, now.general.limit_maxbytes = 1, 128 << 20, 128 << 20
         end)
         local texts = gather.values(one.events, function(event) return event.kind .. ": " .. event.text end)
-        assert.same({ "pages: class 4: 64 → 62, class 12: 1 → 3 pages", "setting: automove mode off → ratio",
-            "setting: memory limit 64 MiB → 128 MiB" }, texts)
+        assert.same({ "setting: automove mode off → ratio", "setting: memory limit 64 MiB → 128 MiB",
+            "pages: class 4: 64 → 62, class 12: 1 → 3 pages" }, texts) -- pages may move because of a setting
         assert.equal(2, one:page_change(12, 60))
-        assert.is_false(one.events[1].is_by_command)
+        assert.is_false(one.events[3].is_by_command)
         for i, case in ipairs({ { 60, 5, true }, { 60, 6, false }, { 59, 6, true } }) do -- the second has a new page
             take(one, 13 + i, "memcached-1.6.18", "second", function(now, classes)
                 classes[4].total_pages, classes[12].total_pages, now.settings.slab_automove = case[1], case[2], 0

@@ -54,22 +54,22 @@ local function is_own(model, one, wall_s)
     return false
 end
 
--- The changes that others made: those that the server recorded, and other settings that differ.
+-- The changes that others made: those that the server recorded, each with ago_s, and other settings that differ.
 local function changes_seen(model)
-    local list, who, is_known = {}, {}, {}
-    for _, one in ipairs(setting_changes.of_recorded(model.now.changes or {})) do
-        who[one.name], is_known[one.name] = one.who, not one.is_part
+    local list, who, ago_s, is_known = {}, {}, {}, {}
+    for _, one in ipairs(setting_changes.of_recorded(model.now.changes or {}, model.now)) do
+        who[one.name], ago_s[one.name], is_known[one.name] = one.who, one.ago_s, not one.is_part
         list[#list + 1] = not one.is_part and one or nil
     end
     for _, one in ipairs(setting_changes.of_settings(model.before.settings or {}, model.now.settings or {})) do
-        one.who = who[one.name]
+        one.who, one.ago_s = who[one.name], ago_s[one.name]
         list[#list + 1] = not is_known[one.name] and one or nil
     end
     return list
 end
 
 local function note_setting(model, wall_s, one, who)
-    model:note("setting", wall_s, one.text .. (who and ", by " .. who or ""))
+    model:note_late("setting", wall_s, one.text .. (who and ", by " .. who or ""), one.ago_s or 0)
 end
 
 --- Notes the flush that the server recorded, once the snapshot is judged: its author stands in the event of the
@@ -103,16 +103,15 @@ local function note_settings(model, wall_s)
     end
 end
 
---- Notes the changes between the last two snapshots: of pages, and of settings by others.
+--- Notes the changes between the last two snapshots: of settings by others, and of pages, which may follow from them.
 function M.note(model, wall_s)
     local mode = (model.now.settings or {}).slab_automove
     local pages, has_loss = page_changes(model.classes_before, model.classes)
+    note_settings(model, wall_s)
     if pages then
-        model:note("pages", wall_s, pages)
-        model.events[#model.events].is_by_command = has_loss and not model.changing
+        model:note("pages", wall_s, pages).is_by_command = has_loss and not model.changing
             and not (mode and automove.name_of(mode) ~= "off")
     end
-    note_settings(model, wall_s)
     local before, now = model.before.general, model.now.general
     model.was_changed = before.limit_maxbytes ~= now.limit_maxbytes or before.cmd_flush ~= now.cmd_flush
 end

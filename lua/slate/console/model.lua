@@ -203,18 +203,30 @@ local function drop_event(model)
     model.frequent_events = model.frequent_events - (FREQUENT[dropped.kind] and 1 or 0)
 end
 
-local function add_event(model, event)
+-- is_late: the event stands before those that came after it.
+local function add_event(model, event, is_late)
     if #model.events == EVENTS_MOST then
         drop_event(model)
     end
-    model.events[#model.events + 1] = event
+    local events, at = model.events, #model.events + 1
+    while is_late and at > 1 and events[at - 1].wall_s > event.wall_s do
+        at = at - 1
+    end
+    table.insert(events, at, event)
     model.events_total = model.events_total + 1
     model.frequent_events = model.frequent_events + (FREQUENT[event.kind] and 1 or 0)
 end
 
---- Appends an event. is_incident: of slate.judge.incident.
+--- Appends an event, and returns it. is_incident: of slate.judge.incident.
 function Model:note(kind, wall_s, text, is_incident)
-    add_event(self, { wall_s = wall_s, kind = kind, text = text, is_incident = is_incident })
+    local event = { wall_s = wall_s, kind = kind, text = text, is_incident = is_incident }
+    add_event(self, event)
+    return event
+end
+
+--- Adds an event that the server's record has, ago_s after it: at its place in time.
+function Model:note_late(kind, wall_s, text, ago_s)
+    add_event(self, { wall_s = wall_s - ago_s, kind = kind, text = text }, ago_s > 0)
 end
 
 --- Makes the events those of another model, up to a time of day.

@@ -129,11 +129,10 @@ end
 -- Counts lines that cannot be read. All are one event, at the time of the first sample, so that every moment has it.
 -- problem: of the first.
 local function note_bad_lines(session, count, problem)
-    local events = session.model.events
     session.bad_lines = session.bad_lines + count
     if not session.bad_event then
-        session.model:note("alarm", session.tape:wall_s(session.tape.first), "")
-        session.bad_event, session.bad_problem = events[#events], problem
+        session.bad_event = session.model:note("alarm", session.tape:wall_s(session.tape.first), "")
+        session.bad_problem = problem
     end
     session.bad_event.text = ("recording: %s%s"):format(session.bad_lines > 1
         and ("%d lines are skipped; the first: "):format(session.bad_lines) or "", session.bad_problem)

@@ -96,16 +96,24 @@ local function recorded_words(change)
     return change.was and ("%s %s → %s"):format(what, change.was, change.is) or ("%s %s"):format(what, change.is)
 end
 
---- The changes of a list that a slated recorded, as of_settings, each with its author (who, nil if unknown). is_part:
--- `of_settings` has the values. is_move: it moves pages.
-function M.of_recorded(list)
+--- The seconds that have passed since a recorded change, at most; now: the snapshot that has it, whose server reports
+-- its own time in whole seconds. 0: less than one, or not known.
+function M.ago_s(change, now)
+    local now_s, at_s = now.general.time, change.time_s
+    local ago_s = math.type(now_s) and math.type(at_s) and now_s - at_s or 0
+    return ago_s > 0 and ago_s + 1 or 0
+end
+
+--- The changes of a list that a slated recorded, as of_settings, each with its author (who, nil if unknown) and ago_s.
+-- is_part: `of_settings` has the values. is_move: it moves pages. now: the snapshot that has them.
+function M.of_recorded(list, now)
     local shown = {}
     for _, change in ipairs(list) do
         local what = change.what
         local row = settings().row(NAMES[what] or what)
         local one = row and change.was and of_row(row, change.was, change.is)
             or { name = what, is = change.is, label = LABELS[what] or what, text = recorded_words(change) }
-        one.who, one.is_part = M.author_of(change.who), PARTS[what]
+        one.who, one.is_part, one.ago_s = M.author_of(change.who), PARTS[what], M.ago_s(change, now)
         one.value = not NAMES[what] and one.value or nil -- the settings have it in another form
         one.is_move = what == "slabs reassign"
         shown[#shown + 1] = what ~= "prediction" and one or nil -- a comparison

@@ -109,14 +109,6 @@ local function changed_words(name, was, is)
     return ("%s: %s"):format(name, was == is and is .. " already" or was .. " → " .. is)
 end
 
--- The time of a recorded change by the observer's clock: slatetop reads the record some seconds later. The server
--- reports its own time in whole seconds.
-local function time_of(change, one)
-    local now_s, at_s = one.general.time, change.time_s
-    local ago_s = math.type(now_s) and math.type(at_s) and now_s - at_s or 0
-    return one.time_s - (ago_s >= 1 and ago_s + 1 or 0)
-end
-
 -- Adds the changes that a slated recorded itself; returns a set of their names. The outcome of its own prediction is no
 -- change.
 local function add_recorded(changes, one)
@@ -125,7 +117,8 @@ local function add_recorded(changes, one)
         local words = change.was and changed_words(change.what, change.was, change.is)
             or change.what .. " " .. change.is
         names[change.what] = true
-        changes[#changes + 1] = change.what ~= "prediction" and { name = change.what, time_s = time_of(change, one),
+        changes[#changes + 1] = change.what ~= "prediction" and { name = change.what,
+            time_s = one.time_s - changes_facts.ago_s(change, one),
             who = changes_facts.author_of(change.who), what = words } or nil
     end
     return names
