@@ -46,7 +46,8 @@ describe("health", function()
         assert.same({}, wants.unhurried)
         model = screens.look("slated-0.1", 0)
         health.wants(model, 1, wants)
-        assert.same({ moves = true, memory = true, curve = true, whatif = true }, wants.unhurried)
+        assert.same({ moves = true, memory = true, curve = true, whatif = true, geometry = true },
+            wants.unhurried)
         assert.same({}, wants.inquiries)
         for name in pairs(wants.unhurried) do
             model.answers:take(name, "STAT a 1\r\nEND\r\n", { at_s = 5, is_stats = true })
@@ -54,6 +55,9 @@ describe("health", function()
         wants = no_wants()
         health.wants(model, 14, wants)
         assert.same({}, wants.unhurried)
+        model.has_moved = true -- pages changed class: it may be for other chunk sizes
+        health.wants(model, 14, wants)
+        assert.same({ geometry = true }, wants.unhurried)
         health.wants(model, 15, wants)
         assert.is_true(wants.unhurried.curve)
     end)
@@ -110,6 +114,21 @@ describe("health", function()
         assert.truthy(line_with(lines, "page moves lose 5 items a second"))
         local rank = { bad = 1, warn = 2, note = 3, good = 4 }
         for i = 2, #lines do assert.truthy(rank[lines[i - 1].tone] <= rank[lines[i].tone]) end
+    end)
+
+    it("says of a change of chunk sizes how far it is, and not that pages stay where they are", function()
+        local model = screens.look("slated-0.1", 0)
+        model.observer.automove = "off: pages stay where they are"
+        assert.truthy(line_with(lines_at(model, 0), "pages stay"))
+        for state, words in pairs({ draining = "chunk sizes change: range 2 of 5, 31 pages of old sizes left",
+            paused = "chunk sizes change, paused: range 2 of 5, 31 pages of old sizes left" }) do
+            model.answers:take("geometry", ("STAT state %s\r\nSTAT ranges 5\r\nSTAT ranges_done 2\r\n"
+                .. "STAT pages_old 31\r\nEND\r\n"):format(state), { at_s = 12, is_stats = true })
+            assert.equal("note", line_with(lines_at(model, 0), words).tone)
+            assert.is_nil(line_with(lines_at(model, 0), "pages stay"))
+        end
+        model.answers:take("geometry", "STAT state steady\r\nSTAT ranges 5\r\nEND\r\n", { at_s = 13, is_stats = true })
+        assert.is_nil(line_with(lines_at(model, 0), "chunk sizes"))
     end)
 
     it("finds anew with each snapshot and reply, and not in between", function()

@@ -257,6 +257,15 @@ describe("a model", function()
         assert.equal("memory limit 64 MiB → 48 MiB, by 10.0.0.7:4711", one.events[1].text)
     end)
 
+    it("makes no events of the pages of chunk sizes that change: the change has its own", function()
+        for state, count in pairs({ draining = 0, steady = 1 }) do
+            local one = screens.model("slated-0.1")
+            one.answers:take("geometry", ("STAT state %s\r\nEND\r\n"):format(state), { at_s = 12, is_stats = true })
+            take(one, 1004, "slated-0.1", "second", function(_, classes) classes[4].total_pages = 60 end)
+            assert.equal(count, #one.events)
+        end
+    end)
+
     it("makes events of page moves and settings", function()
         local one = screens.model("memcached-1.6.18")
         take(one, 13, "memcached-1.6.18", "second", function(now, classes)

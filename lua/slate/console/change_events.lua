@@ -104,11 +104,13 @@ local function note_settings(model, wall_s)
 end
 
 --- Notes the changes between the last two snapshots: of settings by others, and of pages, which may follow from them.
+-- While the chunk sizes of a slated change, its pages go from class to class: the change has an event of its own.
 function M.note(model, wall_s)
     local mode = (model.now.settings or {}).slab_automove
     local pages, has_loss = page_changes(model.classes_before, model.classes)
     note_settings(model, wall_s)
-    if pages then
+    model.has_moved = pages ~= nil
+    if pages and (model.answers:parsed("geometry") or {}).state ~= "draining" then
         model:note("pages", wall_s, pages).is_by_command = has_loss and not model.changing
             and not (mode and automove.name_of(mode) ~= "off")
     end

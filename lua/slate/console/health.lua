@@ -102,15 +102,28 @@ local function add_hits(add, model)
         or ("%s, %s %% over %s"):format(text, figure.percent(long_ratio), long_span))
 end
 
+-- A change of a slated's chunk sizes in words; nil if none is under way.
+local function sizes_words(model)
+    local change = model.answers:parsed("geometry")
+    if change and (change.state == "draining" or change.state == "paused") and change.ranges then
+        return ("chunk sizes change%s: range %d of %d, %d pages of old sizes left"):format(
+            change.state == "paused" and ", paused" or "", change.ranges_done or 0, change.ranges,
+            change.pages_old or 0)
+    end
+end
+
 local function add_others(add, model)
     local open, most = require("slate.judge.view").connections(model.now)
     if open and most then
         add("good", ("%d of %d connections"):format(open, most))
     end
-    -- While a class starves, a warning already says that automove is off.
-    local automove = model.observer and model.observer.automove or ""
-    if automove ~= "" and not (model:in_need() and automove:find("^off:")) then
+    -- While a class starves, a warning already says that automove is off; while chunk sizes change, pages move.
+    local automove, sizes = model.observer and model.observer.automove or "", sizes_words(model)
+    if automove ~= "" and not ((model:in_need() or sizes) and automove:find("^off:")) then
         add("good", "automove " .. automove)
+    end
+    if sizes then
+        add("note", sizes)
     end
     if (model.reply_ms or 0) > SLOW_REPLY_MS then
         add("note", ("the server took %.0f ms to answer"):format(model.reply_ms), nil,
@@ -149,7 +162,7 @@ function M.lines(frame)
     return lines
 end
 
-local JUDGED <const> = { "moves", "memory", "curve", "whatif" }
+local JUDGED <const> = { "moves", "memory", "curve", "whatif", "geometry" }
 
 local function is_due(model, name, now_s)
     local at_s = model.answers:at_s(name)
@@ -171,6 +184,7 @@ function M.wants(model, now_s, wants)
         for _, name in ipairs(JUDGED) do
             wants.unhurried[name] = is_due(model, name, now_s) or wants.unhurried[name]
         end
+        wants.unhurried.geometry = model.has_moved or wants.unhurried.geometry -- whether chunk sizes change
         want_curves(model, now_s, wants)
     end
 end
