@@ -10,9 +10,9 @@ local tape = require "slate.console.tape"
 local EXIT <const> = options.EXIT
 
 describe("slatetop's batch mode", function()
-    local out, errors, now_s, can_write, sessions, signal
+    local out, errors, now_s, can_write, sessions, signal, write_s
 
-    -- A server with a figure a second; dead: it does not answer.
+    -- A server with a figure a second; dead: it is down; mute: it does not answer.
     local function session_of(server)
         local is_dead = server.host == "dead"
         local client = { state = function() return is_dead and "down" or "up" end,
@@ -21,7 +21,7 @@ describe("slatetop's batch mode", function()
             poller = { is_steady = function() return now_s > 2 end }, want = function() end, read = function() end,
             finish = function() end,
             polled = function() end, due_s = function() end, close = function(self) self.is_closed = true end }
-        function session.step(self) self.has_sample = not is_dead and now_s % 1 == 0 end
+        function session.step(self) self.has_sample = not is_dead and server.host ~= "mute" and now_s % 1 == 0 end
         sessions[#sessions + 1] = session
         return session
     end
@@ -43,7 +43,7 @@ describe("slatetop's batch mode", function()
         for word in line:gmatch("%S+") do words[#words + 1] = word end
         local files = { environment = function() end, write_error = function(text) errors = errors .. text end }
         local function write_out(text)
-            out = out .. text
+            out, now_s = out .. text, now_s + write_s
             return can_write, not can_write and EXIT.output or nil
         end
         local link = { now_s = function() return now_s end, wall_s = function() return 1000 + now_s end,
@@ -53,7 +53,7 @@ describe("slatetop's batch mode", function()
             open_session = session_of, open_replay = replay_of })
     end
 
-    before_each(function() out, errors, now_s, can_write, sessions, signal = "", "", 0.5, true, {}, nil end)
+    before_each(function() out, errors, now_s, can_write, sessions, signal, write_s = "", "", 0.5, true, {}, nil, 0 end)
 
     it("prints as many snapshots of each server as it should, with rates, and closes the server", function()
         assert.equal(EXIT.ok, run("-b -n 3 a b"))
@@ -66,6 +66,14 @@ describe("slatetop's batch mode", function()
         assert.equal(EXIT.no_server, run("-b a dead"))
         assert.equal("slatetop: cannot connect\n", errors)
         assert.truthy(out:find("items, ", 1, true))
+    end)
+
+    it("gives a server up that does not answer, and waits for a slow reader as long as it takes", function()
+        assert.equal(EXIT.no_server, run("-b -d 1 mute"))
+        assert.same({ "slatetop: mute:11211 does not answer\n", 6.5 }, { errors, now_s })
+        errors, write_s = "", 60
+        assert.equal(EXIT.ok, run("-b -d 1 -n 4 a b"))
+        assert.same({ 8, "" }, { select(2, out:gsub("connections +%d", "")), errors })
     end)
 
     it("ends when a signal interrupts it", function()

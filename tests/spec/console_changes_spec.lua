@@ -311,10 +311,12 @@ describe("a change before it is sent", function()
         assert.same(moves, propose.move(frame).plan)
         frame.model.observer.plan = function() return { advised = {} } end
         assert.truthy(propose.move(frame).text:find("no class is starving"))
-        assert.same({ kind = "pick", name = "slab_automove", at = "ratio" }, propose.automove(frame))
+        frame.model.now.settings.slab_automove = 0
+        assert.same({ kind = "pick", name = "slab_automove", at = "ratio", proposed = "ratio" },
+            propose.automove(frame))
         for mode, at in pairs({ [1] = "ratio", [2] = "eviction", utility = "utility" }) do
             frame.model.now.settings.slab_automove = mode
-            assert.equal(at, propose.automove(frame).at) -- never off
+            assert.same({ kind = "pick", name = "slab_automove", at = at }, propose.automove(frame)) -- never off
         end
         frame.model.now = nil
         assert.equal("say", propose.move(frame, 12, 4).kind)

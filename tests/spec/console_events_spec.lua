@@ -63,6 +63,17 @@ describe("the view of events", function()
         assert.equal(4, enter().wall_s)
     end)
 
+    it("shows the events whose row has a text, the time too", function()
+        local of, ui = model.new("cache7"), { events = events.state() }
+        of:note("you", 52821, "first")
+        of:note("you", 52822, "second")
+        local at = os.date("%H:%M:%S", 52822)
+        ui.events.filter = at
+        local text = screens.text(screens.grid("views.events", screens.frame(of), 80, 24, ui))
+        shows(text, at .. " you      second")
+        assert.is_nil(text:find("first", 1, true))
+    end)
+
     it("has the watched stream below, without the type that all lines have", function()
         local frame = screens.frame(model.new("cache7"), { watch = watched() })
         shows(screens.text(screens.grid("views.events", frame, 80, 24)), "watch evictions: 3 lines, 25.0 % lost",

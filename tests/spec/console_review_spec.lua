@@ -284,6 +284,26 @@ describe("a review", function()
             value = table.concat(sizes, ",") } }) > 30) -- a list without a blank
     end)
 
+    it("sends no chunk sizes that the server would refuse, and says how it takes them", function()
+        local one = console("slated-0.1")
+        local predictions = one.frame.live.answers.predictions
+        local function answered(line)
+            review.open(one.ui, { { name = "geometry", value = "factor 1.25" } })
+            predictions:want({})
+            predictions:want({ "factor 1.25" })
+            predictions:take(select(2, predictions:next(0)), line, 0)
+            one.draw(80, 40)
+            return one.ui.review.refusal
+        end
+        local made = "PREDICTED 39 classes would hold 1.2 % fewer items in 64 pages, 1000 instead of 1010, and waste "
+            .. "9.9 % of their memory instead of 10.1 %"
+        assert.equal("the server would refuse it: it brings less than 2 % more items; :set chunk sizes factor 1.25 "
+            .. "force changes them even so", answered(made .. "; under 2 % more it would be refused without force"))
+        assert.is_true(one.shows("refused") and not one.shows("capital S"))
+        assert.equal("the server would refuse it: these are the sizes", answered("SAME these are the sizes"))
+        assert.is_nil(answered(made))
+    end)
+
     it("asks for what its forecast needs, and is drawn before the server answers", function()
         local one = console()
         review.open(one.ui, { { name = "geometry", value = "factor 1.25" }, { from = 4, to = 12, pages = 1 } })

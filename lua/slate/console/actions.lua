@@ -134,7 +134,7 @@ local INTENTS <const> = {
     pick = function(app, intent)
         view_list.module("picker").open(app.ui, intent.name, intent.at, function(value)
             return { kind = "review", plan = { { name = intent.name, value = value } } }
-        end, sending.aim(app))
+        end, sending.aim(app), intent.proposed)
     end,
     say = function(app, intent, now_s) app:report(intent.text or intent[1], now_s) end,
     open_server = function(app, intent)

@@ -20,6 +20,8 @@ local M = {}
 
 local EXIT <const> = require("slate.console.options").EXIT
 local WINDOW_S <const>, FIRST_REPLY_S <const>, TURN_S <const>, METRICS_A_LINE <const> = 1, 5, 0.1, 3
+-- A longer turn waited for standard output, or slatetop was stopped: that is no silence of a server.
+local LISTENS_MOST_S <const> = 1
 
 local function overview(model)
     local now, lines = model.now, {}
@@ -167,7 +169,7 @@ function Batch:step(session, state, now_s, wall_s)
     end
     if session.has_sample then
         session.has_sample = false
-        state.printed, state.limit_s = state.printed + 1, now_s + FIRST_REPLY_S + self.options.interval_s
+        state.printed, state.limit_s = state.printed + 1, self.listened_s + self.patience_s
         return self:put(session.model, wall_s, now_s)
     end
     session:finish(now_s, wall_s)
@@ -175,13 +177,13 @@ function Batch:step(session, state, now_s, wall_s)
 end
 
 -- Why a server is given up; nil: it is not. A lost connection ends it: scripts must notice.
-local function why_given_up(session, state, now_s)
+local function why_given_up(session, state, listened_s)
     local client = session.connection.client
     if client:state() == "down" and client:note() ~= "" then
         return client:note()
     elseif session.poller.refusal then
         return ("%s refuses to answer: %s"):format(session.address, session.poller.refusal)
-    elseif now_s >= state.limit_s then
+    elseif listened_s >= state.limit_s then
         return session.address .. " does not answer"
     end
 end
@@ -192,13 +194,13 @@ function Batch:turn(watched, now_s, wall_s)
     watched:step_lists(now_s)
     watched:read(now_s)
     for i, session in ipairs(watched.sessions) do
-        local state = self.states[i] or { printed = 0, limit_s = self.first_limit_s }
+        local state = self.states[i] or { printed = 0, limit_s = self.patience_s }
         self.states[i] = state
         if not state.is_done then
             if not self:step(session, state, now_s, wall_s) then
                 return true
             end
-            local why = state.printed < self.options.snapshots and why_given_up(session, state, now_s)
+            local why = state.printed < self.options.snapshots and why_given_up(session, state, self.listened_s)
             if why then
                 self:complain(why)
                 self.exit_code = EXIT.no_server
@@ -210,7 +212,7 @@ function Batch:turn(watched, now_s, wall_s)
             end
         end
     end
-    if #watched.sessions == 0 and now_s >= self.first_limit_s then
+    if #watched.sessions == 0 and self.listened_s >= self.patience_s then
         self:complain(watched:note() ~= "" and watched:note() or "the list of servers did not arrive")
         self.exit_code = EXIT.no_server
         return true
@@ -252,9 +254,11 @@ function Batch:run_servers()
     end
     core.term.catch_interrupts()
     local now_s, wall_s = core.link.now_s(), core.link.wall_s()
-    self.states, self.first_limit_s = {}, now_s + FIRST_REPLY_S + options.interval_s
+    self.states, self.listened_s, self.patience_s = {}, 0, FIRST_REPLY_S + options.interval_s
     while not self:turn(watched, now_s, wall_s) do
+        local began_s = now_s
         now_s, wall_s = wait(core, watched, self.states, now_s)
+        self.listened_s = self.listened_s + math.min(now_s - began_s, LISTENS_MOST_S)
         if core.term.signal() then
             return EXIT.interrupted
         end

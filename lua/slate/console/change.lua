@@ -2,6 +2,7 @@
 --- One change (of slate.act.shown) before it is sent: the rows of settings, whether the server takes the change, its
 --- exact lines, and its forecast. Functions of a model.
 local find = require "slate.base.find"
+local geometry = require "slate.facts.geometry"
 local question = require "slate.console.question"
 local server = require "slate.console.server"
 local settings = require "slate.facts.settings"
@@ -43,6 +44,16 @@ function M.term(name)
     return (settings.row(name) or {}).term or name
 end
 
+-- Why the server is known to refuse other chunk sizes; nil if it is not.
+local function why_refused(model, change)
+    local one = change.name == "geometry" and model.answers.predictions:of(change.value)
+    if not one or one.would_be_made then
+        return nil
+    end
+    return "the server would refuse it: " .. (one.items_pct and ("it brings less than %d %% more items; "
+        .. ":set chunk sizes %s force changes them even so"):format(geometry.GAIN_LEAST_PCT, change.value) or one.words)
+end
+
 --- Why a change may not be sent to the server now: a sentence, and a code of slate.act.shown; nil if it may.
 function M.why_not(model, change)
     local now = model.now
@@ -51,7 +62,11 @@ function M.why_not(model, change)
     elseif not model.observer then
         return question.why_unjudged(model), "no"
     end
-    return shown.why_not(model.observer, server.who(now), model.answers:replies(now), change)
+    local why, code = shown.why_not(model.observer, server.who(now), model.answers:replies(now), change)
+    if why then
+        return why, code
+    end
+    return why_refused(model, change), "usage"
 end
 
 --- What an undo leaves to other clients: by index in its changes, why it would overwrite another's value, of

@@ -51,7 +51,7 @@ function M.move(frame, to, from)
     return { kind = "review", plan = { { from = from, to = to, pages = pages or question.pages(model, from, to) } } }
 end
 
---- The intent that opens the list of automove's modes, on the one in force, or on the one to switch it on with.
+--- The intent that opens the list of automove's modes, on the one in force, or on the one proposed to switch it on.
 function M.automove(frame)
     local now = frame.model.now
     if not now then
@@ -61,8 +61,8 @@ function M.automove(frame)
     if not mode then
         return say("this server does not report an automove setting")
     end
-    local at = mode.name ~= "off" and mode.name or now.slated and "utility" or "ratio"
-    return { kind = "pick", name = "slab_automove", at = at }
+    local proposed = mode.name == "off" and (now.slated and "utility" or "ratio") or nil
+    return { kind = "pick", name = "slab_automove", at = proposed or mode.name, proposed = proposed }
 end
 
 return M

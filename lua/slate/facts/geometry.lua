@@ -91,7 +91,7 @@ function M.order(client, command, limit_s)
         return text
     end
     if REFUSALS[word] then
-        return nil, text, REFUSALS[word]
+        return nil, "refused, nothing changed: " .. text, REFUSALS[word]
     end
     return nil, require("slate.facts.runtime").refusal(line)
 end

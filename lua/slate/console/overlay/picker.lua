@@ -20,9 +20,10 @@ function M.state()
 end
 
 --- Opens the values of a setting. at: the one under the cursor; take: a function of the value that is taken, which
---- returns an intent or nil; is_for_marked: those of all marked servers.
-function M.open(ui, name, at, take, is_for_marked)
-    ui.picker = { is_open = true, name = name, at = at, take = take, is_for_marked = is_for_marked }
+--- returns an intent or nil; is_for_marked: those of all marked servers; proposed: the value that the title proposes.
+function M.open(ui, name, at, take, is_for_marked, proposed)
+    ui.picker = { is_open = true, name = name, at = at, take = take, is_for_marked = is_for_marked,
+        proposed = proposed }
 end
 
 function M.wants(_, wants)
@@ -59,7 +60,8 @@ function M.draw(frame, ui, grid)
     local rows = math.min(count, grid.height - 5 - foot)
     local y, x = math.max((grid.height - rows - foot - 2) // 2, 0), (grid.width - width) // 2
     local top = keys.top(1, cursor or 1, rows, count)
-    grid:box(cells.area(y, x, rows + foot + 2, width), change.label(ui.picker.name))
+    grid:box(cells.area(y, x, rows + foot + 2, width), change.label(ui.picker.name)
+        .. (ui.picker.proposed and ", proposed: " .. ui.picker.proposed or ""))
     grid:paragraph(cells.area(y + 1 + rows, x + 2, foot, width - 4), cells.STRONG, words)
     grid:text_right(y + rows + foot + 1, x + width - 2, cells.DIALOG, narrow.more(top, rows, count))
     for i = top, math.min(top + rows - 1, count) do

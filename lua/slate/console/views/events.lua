@@ -35,7 +35,8 @@ end
 
 --- True if the filter lets an event through. name: of its server, "" when there is only one.
 function M.passes(ui, event, name)
-    return filter.passes(ui.events.filter, ("%s %s %s"):format(event.kind, name, event.text))
+    return filter.passes(ui.events.filter, ("%s %s %s %s"):format(figure.clock(event.wall_s), event.kind, name,
+        event.text))
 end
 
 -- The newest events of all servers up to the moment shown, and the row of the server of each.
