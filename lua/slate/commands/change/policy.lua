@@ -47,13 +47,10 @@ local function list(context)
         local one, problem = policy.open(folder .. "/" .. name .. ".lua")
         policies[#policies + 1] = { name = name, summary = one and one.summary, broken = not one and problem or nil }
     end
-    if context.json then
-        context:out_json("slate/policies/1", { folder = folder, policies = policies })
-        return 0
-    end
-    local rows = gather.values(policies, function(one) return { one.name, one.summary or one.broken or "-" } end)
-    context:out(#rows > 0 and context:pairs(rows, true) or ("no policies in %s\n"):format(folder))
-    return 0
+    return context:answer("slate/policies/1", { folder = folder, policies = policies }, function()
+        local rows = gather.values(policies, function(one) return { one.name, one.summary or one.broken or "-" } end)
+        context:out(#rows > 0 and context:pairs(rows, true) or ("no policies in %s\n"):format(folder))
+    end)
 end
 
 local function show(context, one)
@@ -285,7 +282,6 @@ local function out_simulation(context, rows)
     context:out_table("POLICY<|MEMORY|HELD|PAGES|LOST|HITS|EVICTED", cells)
     context:out(("each row: %s; LOST: live items that page moves cost, counted in EVICTED, too\n"):format(
         units.plural(rows[1].requests, "request")))
-    return 0
 end
 
 local function simulate(context, parsed)
@@ -310,11 +306,8 @@ local function simulate(context, parsed)
     elseif remark then
         context:print_note(remark)
     end
-    if context.json then
-        context:out_json("slate/policy-simulation/1", { trace = parsed.trace, rows = rows })
-        return 0
-    end
-    return out_simulation(context, rows)
+    return context:answer("slate/policy-simulation/1", { trace = parsed.trace, rows = rows },
+        function() out_simulation(context, rows) end)
 end
 
 function M.run(context, parsed)

@@ -38,15 +38,12 @@ local function dry_run(context, contexts, found)
         return { server = one.server.name, state = "would change",
             steps = require("slate.base.json").array(found[i]) }
     end)
-    if context.json then
-        context:out_json("slate/fleet-apply/1", { dry_run = true, servers = rows })
-        return 0
-    end
-    for _, row in ipairs(rows) do
-        context:out(row.server, ": would ", table.concat(row.steps, "; "), "\n")
-    end
-    context:out("nothing was sent\n")
-    return 0
+    return context:answer("slate/fleet-apply/1", { dry_run = true, servers = rows }, function()
+        for _, row in ipairs(rows) do
+            context:out(row.server, ": would ", table.concat(row.steps, "; "), "\n")
+        end
+        context:out("nothing was sent\n")
+    end)
 end
 
 local function out_text(context, rows, words)
@@ -113,11 +110,8 @@ function M.run(context, parsed)
     for _, row in ipairs(rows) do
         row.done, row.snapshot, row.steps = nil, nil, row.steps and require("slate.base.json").array(row.steps)
     end
-    if context.json then
-        context:out_json("slate/fleet-apply/1", { fleet = fleet, dry_run = false, outcome = words, servers = rows })
-    else
-        out_text(context, rows, words)
-    end
+    context:answer("slate/fleet-apply/1", { fleet = fleet, dry_run = false, outcome = words, servers = rows },
+        function() out_text(context, rows, words) end)
     return (ended or stayed > 0) and 1 or 0
 end
 

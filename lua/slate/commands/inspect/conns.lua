@@ -71,13 +71,9 @@ function M.run(context, parsed)
         end
     end
     local shown = order.first(chosen, parsed.top or DEFAULT_TOP)
-    if context.json then
-        context:out_json("slate/conns/1", { server = context.server.name, time_s = require("slate.base.clock").time_s(),
-            connections = require("slate.base.json").array(shown), truncated = #chosen - #shown })
-    else
-        out_text(context, shown, #chosen, states)
-    end
-    return 0
+    return context:answer("slate/conns/1", { server = context.server.name, truncated = #chosen - #shown,
+        time_s = require("slate.base.clock").time_s(), connections = require("slate.base.json").array(shown) },
+        function() out_text(context, shown, #chosen, states) end)
 end
 
 return M

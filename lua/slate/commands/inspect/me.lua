@@ -32,13 +32,8 @@ function M.run(context, parsed)
         return nil, ("no item has the key '%s'"):format(parsed.key), "no"
     end
     local item = item_facts.parse(reply.flags)
-    if context.json then
-        item.server, item.key = context.server.name, parsed.key
-        context:out_json("slate/item/1", item)
-    else
-        out_text(context, item)
-    end
-    return 0
+    item.server, item.key = context.server.name, parsed.key
+    return context:answer("slate/item/1", item, function() out_text(context, item) end)
 end
 
 return M

@@ -58,13 +58,9 @@ function M.run(context, parsed)
     local totals, moves = must(require("slate.facts.moves").read(client))
     client:close()
     moves = table.move(moves, math.max(1, #moves - (parsed.last or #moves) + 1), #moves, 1, {})
-    if context.json then
-        context:out_json("slate/moves/1", { server = context.server.name, time_s = require("slate.base.clock").time_s(),
-            totals = totals, moves = require("slate.base.json").array(moves) })
-    else
-        out_text(context, totals, moves, parsed.wide)
-    end
-    return 0
+    return context:answer("slate/moves/1", { server = context.server.name, totals = totals,
+        time_s = require("slate.base.clock").time_s(), moves = require("slate.base.json").array(moves) },
+        function() out_text(context, totals, moves, parsed.wide) end)
 end
 
 return M

@@ -119,14 +119,12 @@ function M.run(context, parsed)
     if doubt then
         context:print_note(doubt)
     end
-    if context.json then
-        context:out_json("slate/sizes/1", { server = now.server, time_s = now.time_s, source = histogram.source,
-            why = histogram.why, items = histogram.items, sizes = require("slate.base.json").array(histogram.sizes) })
-    else
+    return context:answer("slate/sizes/1", { server = now.server, time_s = now.time_s, source = histogram.source,
+        why = histogram.why, items = histogram.items, sizes = require("slate.base.json").array(histogram.sizes),
+    }, function()
         out_text(context, histogram, classes, parsed.buckets or not has_classes,
             known_by ~= "listed" and chunks.has_chains(now), now)
-    end
-    return 0
+    end)
 end
 
 return M

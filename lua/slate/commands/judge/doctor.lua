@@ -130,14 +130,10 @@ function M.run(context, parsed)
     examined.query(client, function() return context:connect() end, known)
     client:close()
     local findings, not_looked_at = examined.findings(examined.own_of(context), known), doctor.not_looked_at(known)
-    if context.json then
-        local json = require "slate.base.json"
-        context:out_json("slate/doctor/1", { server = now.server, time_s = now.time_s,
-            interval_s = rates and rates.interval_s, findings = json.array(findings),
-            not_looked_at = json.array(not_looked_at) })
-    else
-        out_text(context, findings, now, rates, not_looked_at)
-    end
+    local array = require("slate.base.json").array
+    context:answer("slate/doctor/1", { server = now.server, time_s = now.time_s,
+        interval_s = rates and rates.interval_s, findings = array(findings), not_looked_at = array(not_looked_at) },
+        function() out_text(context, findings, now, rates, not_looked_at) end)
     return exit_code(findings)
 end
 

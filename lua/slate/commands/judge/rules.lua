@@ -20,13 +20,11 @@ end
 local function list(context, own, path)
     local json = require "slate.base.json"
     local names, titles = gather.values(own.rules, "name"), gather.values(own.columns, "title")
-    if context.json then
-        context:out_json("slate/rules/1", { path = path, rules = json.array(names), columns = json.array(titles) })
-    else
+    return context:answer("slate/rules/1", { path = path, rules = json.array(names), columns = json.array(titles),
+    }, function()
         context:out(context:pairs({ { "file", path }, { "rules", table.concat(names, ", ") },
             { "columns", table.concat(titles, ", ") } }, true))
-    end
-    return 0
+    end)
 end
 
 local function out(context, findings, about)
