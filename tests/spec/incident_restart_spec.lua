@@ -17,8 +17,9 @@ describe("incidents that interrupt", function()
         end, 2000, 0.77), 400)
         assert.same({ 0, "a client sent flush_all: " }, { news[1][1] - 100, news[1][2]:match("^.*flush_all: ") })
         assert.is_true(news[2][1] - 100 <= 2)
-        assert.truthy(news[2][2]:find("^hits fell from 77%% to %d+%%, after flush_all$"))
-        assert.truthy(news[3][2]:find("^hits are back after %d+[ms]%d*: %d+ hits lost$"), news[3][2])
+        assert.truthy(news[2][2]:find("^hits fell from 77%% to %d+%% so far, after flush_all$"))
+        assert.truthy(news[3][2]:find("^hits are back after %d+[ms]%d*, from 2%d%% at the lowest: %d+ hits lost$"),
+            news[3][2])
         assert.equal(1, #watch.list, words(watch))
         assert.near(27000, watch.list[1].cost_hits, 2000) -- of 30,000, nine tenths until the end
         assert.is_false(watch.list[1].is_open)
@@ -153,7 +154,8 @@ describe("incidents that interrupt", function()
             assert.near((0.77 - 0.6) * 2000 * 39, one.cost_hits, 2000)
             assert.near(0.6, flush.hits_was, 0.01) -- since the fall
             assert.near(0.6 * 2000 * 20, flush.cost_hits, 1500)
-            assert.truthy(news[#news][2]:find("^hits are back after 2[01]s: 2%d+ hits lost$"), news[#news][2])
+            assert.truthy(news[#news][2]:find("^hits are back after 2[01]s, from 0%% at the lowest: 2%d+ hits lost$"),
+                news[#news][2])
         end
     end)
 
@@ -184,8 +186,8 @@ describe("incidents that interrupt", function()
                 return with({ ratio = ratio }, 60)(state, since_s)
             end, rate, 0.77), 300)
             assert.equal(1, #watch.list, words(watch))
-            assert.truthy(news[#news][2]:find("^hits are back after 1m0%d: ")
-                or news[#news][2]:find("^hits are back after 5%ds: "), news[#news][2])
+            assert.truthy(news[#news][2]:find("^hits are back after 1m0%d, ")
+                or news[#news][2]:find("^hits are back after 5%ds, "), news[#news][2])
             assert.is_false(watch.list[1].is_open)
         end
     end)

@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The changes that clients made to a server: to a slated each with its author, by `stats audit`; and the settings that
 --- differ between two snapshots of any server.
+local gather = require "slate.base.gather"
 local stats = require "slate.facts.stats"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -83,6 +85,45 @@ function M.of_settings(before, now)
         end
     end
     return list
+end
+
+local OF_FLUSH <const> = { oldest = true } -- shown as a setting: the time of the last flush
+
+--- The names of the settings that differ between two snapshots, or a server and the same one restarted, by their names.
+function M.names(before, after)
+    return gather.values(gather.keys(after), function(name)
+        return before[name] ~= nil and before[name] ~= after[name] and not OF_FLUSH[name] and name or nil
+    end)
+end
+
+--- A change by the name of its setting: "slab_automove: ratio → off".
+function M.changed_words(name, was, is)
+    was, is = tostring(settings().named(name, was)), tostring(settings().named(name, is))
+    return ("%s: %s"):format(name, was == is and is .. " already" or was .. " → " .. is)
+end
+
+local MOST_OF_START <const> = 8 -- a memcached in the place of a slated differs in far more
+
+--- What a server was restarted with, as far as it differs: "restarted with another memory limit (64 MiB → 32 MiB) and
+--- other settings: slab_automove: ratio → off". nil if nothing does. before, after: its settings, or nil.
+function M.words_of_start(before, after)
+    before, after = before or {}, after or {}
+    local words, limit = {}, nil
+    for _, name in ipairs(before ~= after and M.names(before, after) or {}) do
+        if name == "maxbytes" then
+            limit = ("another memory limit (%s → %s)"):format(units.bytes_in_words(before.maxbytes),
+                units.bytes_in_words(after.maxbytes))
+        else
+            words[#words + 1] = M.changed_words(name, before[name], after[name])
+        end
+    end
+    local more = #words - MOST_OF_START
+    if more > 0 then
+        words = { table.concat(words, ", ", 1, MOST_OF_START) .. (" and %d more"):format(more) }
+    end
+    local others = words[1] and "other settings: " .. table.concat(words, ", ")
+    local all = limit and others and limit .. " and " .. others or limit or others
+    return all and "restarted with " .. all
 end
 
 -- Settings whose entries have another name; parts of what the settings show as one value; and by entry, a word in

@@ -117,21 +117,39 @@ function Course:hits_per_s_before_last()
     return before and before.hits and before.hits / before.seconds or nil
 end
 
--- The sums of values from which their mean and variance come.
-local function add_value(sums, value)
+-- The sums of values from which their mean, variance and trend come. at_s: the time of a value, from a near one.
+local function add_value(sums, value, at_s)
     sums.count, sums.sum, sums.squares = sums.count + 1, sums.sum + value, sums.squares + value * value
+    sums.last_s, sums.times = at_s, sums.times + at_s
+    sums.time_squares, sums.products = sums.time_squares + at_s * at_s, sums.products + at_s * value
+end
+
+-- The sum of squares about the mean.
+local function squares_of(sums)
+    return math.max(0, sums.squares - sums.sum ^ 2 / sums.count)
 end
 
 -- The variance by so few values may be too small by chance: times the square of the factor by which Student's quantile
--- exceeds that of the bell curve at incident_errors_apart (by an approximation).
-local function variance_of(sums)
+-- exceeds that of the bell curve at incident_errors_apart (by an approximation). squares: about the mean, or a line.
+local function variance_of(sums, squares)
     local free, bell = sums.count - 1, limits.incident_errors_apart ^ 2
     local student = free * (math.exp(bell * (free - 1.5) / (free - 1) ^ 2) - 1)
-    return math.max(0, sums.squares - sums.sum ^ 2 / sums.count) / free * student / bell
+    return squares / free * student / bell
+end
+
+-- How far values that rise, as the hits of a cache that fills, exceed their mean at the end, by the line of least
+-- squares, and their squares about that line. 0 and those about the mean if the line has less than half of these.
+local function rise_of(sums)
+    local squares, times = squares_of(sums), sums.time_squares - sums.times ^ 2 / sums.count
+    local products = sums.products - sums.times * sums.sum / sums.count
+    if products <= 0 or products ^ 2 <= squares * times / 2 then
+        return 0, squares
+    end
+    return products / times * (sums.last_s - sums.times / sums.count), squares - products ^ 2 / times
 end
 
 local function no_values()
-    return { count = 0, sum = 0, squares = 0 }
+    return { count = 0, sum = 0, squares = 0, times = 0, time_squares = 0, products = 0 }
 end
 
 local function add_step(sums, step)
@@ -141,11 +159,11 @@ local function add_step(sums, step)
     end
     if step.requests then
         sums.requests = sums.requests + step.requests
-        add_value(sums.rates, step.requests / step.seconds)
+        add_value(sums.rates, step.requests / step.seconds, sums.seconds)
     end
     if step.hits and (step.gets or 0) > 0 then
         sums.gets, sums.hits = sums.gets + step.gets, sums.hits + step.hits
-        add_value(sums.ratios, step.hits / step.gets)
+        add_value(sums.ratios, step.hits / step.gets, sums.seconds)
     end
 end
 
@@ -158,12 +176,14 @@ local function usual_of(sums)
     local usual = { reads = sums.gets, step_s = seconds / sums.count,
         items = sums.items < math.huge and sums.items or nil }
     if sums.rates.count >= limits.incident_samples_least then
-        usual.rate, usual.rate_variance = sums.requests / seconds, variance_of(sums.rates)
+        usual.rate, usual.rate_variance = sums.requests / seconds, variance_of(sums.rates, squares_of(sums.rates))
     end
     if sums.ratios.count >= limits.incident_samples_least then
-        usual.hit_ratio, usual.hits_per_s = sums.hits / sums.gets, sums.hits / seconds
+        local rise, squares = rise_of(sums.ratios)
+        usual.hit_ratio = math.min(1, sums.hits / sums.gets + rise)
+        usual.hits_per_s = usual.hit_ratio * sums.gets / seconds
         local by_chance = usual.hit_ratio * (1 - usual.hit_ratio) / (sums.gets / sums.ratios.count)
-        usual.hit_variance = math.max(0, variance_of(sums.ratios) - by_chance)
+        usual.hit_variance = math.max(0, variance_of(sums.ratios, squares) - by_chance)
     end
     return usual
 end
@@ -183,8 +203,8 @@ local function usual_by_count(steps, since_s)
 end
 
 --- What was usual before the last `count` steps, at most ten, of the steps that began after since_s, if given:
--- { hit_ratio, hit_variance (beyond that by chance), reads, rate (requests a second), rate_variance, hits_per_s, items
--- (the fewest), step_s (the mean step) }; nil if too little was seen.
+-- { hit_ratio (of hits that rise, at the end), hit_variance (beyond that by chance), reads, rate (requests a second),
+-- rate_variance, hits_per_s, items (the fewest), step_s (the mean step) }; nil if too little was seen.
 function Course:usual_before(count, since_s)
     since_s = since_s or -math.huge
     self.usual[since_s] = self.usual[since_s] or usual_by_count(self.steps, since_s)

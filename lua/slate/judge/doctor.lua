@@ -96,7 +96,8 @@ function CHECKS.young(about, add)
     elseif up_s < limits.course_before_s then
         add("note", ("the server started %s ago: the cache fills"):format(units.age(up_s)),
             "look again when the server has filled", "uptime")
-    elseif up_s < limits.new_s and hit_ratio and hit_ratio < limits.hits_least_ratio then
+    elseif up_s < limits.new_s and hit_ratio and hit_ratio < limits.hits_least_ratio
+        and not (about.one.incidents and about.one.incidents:fell()) then
         add("note", ("the server started %s ago: hits are few until it has filled"):format(units.age(up_s)),
             "look again when the server has filled", "uptime")
     end

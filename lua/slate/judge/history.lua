@@ -119,7 +119,7 @@ function M.of(list, findings_of, changes)
     for _, found in ipairs(one.incidents.list) do
         local episode = { name = found.name, severity = found.name == "connections" and "critical" or "warning",
             what = incident_words.what(found),
-            todo = incident_words.todo(found), cost_hits = found.cost_hits and math.max(0, found.cost_hits),
+            todo = incident_words.todo(found), cost_hits = found.cost_hits and (found.is_by_misses and 0 or math.max(0, found.cost_hits)),
             first_s = found.from_s - first_s, found_s = found.to_s - first_s,
             last_s = (found.ends_s or found.to_s) - first_s, is_incident = true }
         tie_to_change(episode, changes, first_s, found.cut)
@@ -177,9 +177,9 @@ function M.about(episode)
     if (episode.cost_hits or 0) >= 1 then
         parts[1] = incident_words.cost(episode.cost_hits, episode.is_incident and "" or "about ")
     end
-    if change then
-        parts[#parts + 1] = (change.is_of_start and "" or ("at the moment of %s: "):format(change.id
-            and "change " .. change.id or "a change")) .. words_of_change(change)
+    if change and not change.is_of_start then -- the restart has its settings
+        parts[#parts + 1] = ("at the moment of %s: "):format(change.id and "change " .. change.id or "a change")
+            .. words_of_change(change)
     end
     return table.concat(parts, "; ")
 end

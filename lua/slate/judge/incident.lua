@@ -8,15 +8,18 @@
 --
 -- Hits or requests that fall within ten seconds of a restart, a flush, a stall or a fall of items are its consequence,
 -- and no incident; so are items while it is open. A later fall is an incident with a time of its own. Hits that did not
--- come are counted once.
+-- come are counted once. Reads beyond those of before, as of keys that are not stored, cost none.
 --
 -- An incident is { name, from_s, to_s (times of snapshots), is_open, is_low (hits or requests are low by it: its line
 -- stands so long), is_back (they are as before, since ends_s), and as far as they are known: was, is (items, the hit
 -- ratio, requests a second, or open connections), most (of these), stalled_s, hits_was, hits_is (the hit ratio before
 -- it and its lowest after), requests_was, requests_is (requests a second, if they fell after it), cost_hits (hits that
 -- would have come without), cut = { was, is, is_over } (the memory limit in bytes, if it fell at that time; whether it
--- was raised again); if most items fell by that: moved_pages (so many pages moved), else evicted (so many evictions) }.
+-- was raised again); if most items fell by that: moved_pages (so many pages moved), else evicted (so many evictions);
+-- misses_more (if hits fell: so many misses a second more), is_by_misses (hits a second are as before); with (of a
+-- restart: the settings that differ, in words) }.
 local chance = require "slate.judge.chance"
+local changes = require "slate.facts.changes"
 local course = require "slate.judge.course"
 local gather = require "slate.base.gather"
 local limits = require "slate.judge.thresholds"
@@ -76,6 +79,26 @@ local function is_of_requests(one)
     return one.name == "traffic" or one.requests_was ~= nil
 end
 
+-- The hits that a step adds to those due since an incident began: of its reads, but no more than of the reads before.
+local function due_hits(one, step)
+    local due = one.due or { gets = 0, seconds = 0, hits = 0, came = 0 }
+    one.due, due.gets, due.seconds = due, due.gets + step.gets, due.seconds + step.seconds
+    local was = due.hits
+    due.hits = math.min(one.hits_was * due.gets, one.usual.hits_per_s * due.seconds)
+    return due.hits - was
+end
+
+-- Notes whether hits fell as a share alone: there are more misses, and the hits a second are as before.
+local function note_misses(one, step)
+    local due = one.name == "hits_fell" and one.due
+    if due then
+        due.came = due.came + step.hits
+        local misses_were = one.usual.hits_per_s * (1 / one.hits_was - 1)
+        one.misses_more = math.max(one.misses_more or 0, (due.gets - due.came) / due.seconds - misses_were)
+        one.is_by_misses = one.cost_hits < due.hits * limits.incident_hits_least_ratio
+    end
+end
+
 -- Adds the hits that did not come in a step to the cost of an incident, less the hits charged to another incident.
 -- Fewer requests are charged to their cause, and so are fewer hits.
 local function count_cost(self, one, step)
@@ -83,7 +106,7 @@ local function count_cost(self, one, step)
     if is_of_requests(one) then
         due = one.usual and one.usual.hits_per_s and one.usual.hits_per_s * step.seconds
     elseif not CAUSE_ORDER[one.name] or one == cause_of(self) then
-        due = one.hits_was and step.gets and one.hits_was * step.gets
+        due = one.hits_was and step.gets and due_hits(one, step)
     end
     if due and step.hits then
         local lost = due - step.hits - (step.charged_hits or 0)
@@ -91,6 +114,7 @@ local function count_cost(self, one, step)
         one.cost_hits, step.charged_hits = one.cost_hits + lost, (step.charged_hits or 0) + lost
         step.charges = step.charges or {}
         step.charges[one] = lost
+        note_misses(one, step)
     end
 end
 
@@ -117,7 +141,7 @@ local function begin(self, name, from_s, to_s, usual, figures)
         table.remove(self.list, 1)
     end
     self.begins_s[name] = to_s
-    add_news(self, words.title(one))
+    add_news(self, words.began(one))
     return one
 end
 
@@ -226,6 +250,7 @@ end
 local function follow_figures(self, one, step, seen)
     local is_late = step.time_s - one.to_s >= limits.lately_s - course.EARLY_S -- what falls later has another cause
     if one.name ~= "stall" and CAUSE_ORDER[one.name] and step.items then
+        one.moved_pages = one.moved_pages and one.moved_pages + (step.items < one.is and step.moved_pages or 0)
         one.is = math.min(one.is or step.items, step.items)
     end
     if one.hits_is and seen and seen.hits then
@@ -266,7 +291,7 @@ end
 
 local function forget(self, start)
     self.course, self.begins_s, self.start, self.cut = course.new(), {}, start, nil
-    self.moved_pages, self.moved_items = 0, 0
+    self.moved_pages, self.moved_items, self.uncounted = 0, 0, { pages = 0, items = 0 }
     for _, one in ipairs(self.list) do
         one.is_open, one.is_low = false, false
     end
@@ -281,13 +306,23 @@ local function usual_now(self, name)
     return self.course:usual_before(0, since_s) or self.course:usual_before(0, self.begins_s[name])
 end
 
-local function find_restart(self, last, sample)
+local function find_restart(self, last, sample, now)
     local usual = usual_now(self, "restart")
     forget(self)
     local away_s = sample.time_s - last.time_s
     local down_s = usual and math.max(0, away_s - math.min(sample.uptime_s or 0, away_s) - usual.step_s)
-    begin(self, "restart", last.time_s, sample.time_s, usual, { was = last.items,
+    self.restart = begin(self, "restart", last.time_s, sample.time_s, usual, { was = last.items,
+        with = changes.words_of_start(self.now.settings, now.settings),
         cost_hits = usual and usual.hits_per_s and usual.hits_per_s * down_s })
+end
+
+-- Settings that come later than the first snapshot after a restart.
+local function find_settings(self, now)
+    if self.restart and self.now.settings ~= now.settings then
+        self.restart.with = changes.words_of_start(self.now.settings, now.settings)
+        add_news(self, self.restart.with and "the server was " .. self.restart.with)
+        self.restart = nil
+    end
 end
 
 -- A gap between snapshots: the load may be another after it. seconds: of the next step.
@@ -325,19 +360,21 @@ local function went_back(from, to)
 end
 
 -- Adds the pages that moves took from classes since the last snapshot, and the items that these classes lost with them.
+-- A server replies with its classes after its counters: of moves between the two the next snapshot has the count.
 local function add_moves(self, now)
-    if (growth(self.now.general, now.general, "slabs_moved") or 0) == 0 then
-        return
-    end
-    local earlier = snapshot.earlier_by_id(self.now, now)
+    local pages, items, earlier = 0, 0, snapshot.earlier_by_id(self.now, now)
     for _, class in ipairs(now.classes) do
         local was = earlier[class.id] or {}
-        local pages = (was.total_pages or 0) - (class.total_pages or 0)
-        if pages > 0 then
-            self.moved_pages = self.moved_pages + pages
-            self.moved_items = self.moved_items + math.max(0, math.min((was.number or 0) - (class.number or 0),
-                pages * (class.chunks_per_page or 0)))
-        end
+        local lost = math.max(0, (was.total_pages or 0) - (class.total_pages or 0))
+        pages, items = pages + lost, items + math.max(0, math.min((was.number or 0) - (class.number or 0),
+            lost * (class.chunks_per_page or 0)))
+    end
+    local uncounted = self.uncounted
+    self.uncounted = { pages = pages, items = items }
+    if (growth(self.now.general, now.general, "slabs_moved") or 0) > 0 then
+        self.moved_pages, self.moved_items = self.moved_pages + uncounted.pages + pages,
+            self.moved_items + uncounted.items + items
+        self.uncounted = { pages = 0, items = 0 }
     end
 end
 
@@ -377,13 +414,15 @@ function Incidents:add(now)
     local last, sample = self.last, sample_of(now)
     self.last, self.news = sample, {}
     if last and snapshot.is_restart(self.now, now) and sample.time_s > last.time_s then
-        find_restart(self, last, sample)
+        find_restart(self, last, sample, now)
+        self.restart = self.now.settings == now.settings and self.restart or nil
         self.from = sample
     elseif not last or sample.time_s <= last.time_s or went_back(last, sample) then
         local is_known = not last and (sample.uptime_s or 0) >= limits.new_s -- not where counters were reset
         forget(self, is_known and { life_s = sample.uptime_s, gets = sample.gets, hits = sample.hits } or nil)
         self.from = sample
     else
+        find_settings(self, now)
         find_flush(self, last, sample)
         find_refusals(self, last, sample, now)
         add_moves(self, now)

@@ -7,9 +7,9 @@ local M = {}
 -- The incidents that make hits, items or requests fall, behind "after".
 local CAUSES <const> = { flush = "flush_all", restart = "the restart", items_fell = "items fell", stall = "the stall" }
 
--- when: "" or " 12s ago".
-local function fall_of_hits(was, is, when)
-    return ("hits fell%s from %s to %s"):format(when, units.percent(was), units.percent(is))
+-- when: "" or " 12s ago". so_far: " so far" or nil.
+local function fall_of_hits(was, is, when, so_far)
+    return ("hits fell%s from %s to %s%s"):format(when, units.percent(was), units.percent(is), so_far or "")
 end
 
 local function fall_of_requests(was, is, when)
@@ -22,10 +22,17 @@ local function by_cut(one)
         units.bytes_in_words(one.cut.is), one.cut.is_over and ", and raised again" or "") or ""
 end
 
+-- Hits that fell as a share alone, after `before`; "" for others.
+local function by_misses(one, before)
+    return one.is_by_misses and ("%shits/s as before, misses rose by %s/s"):format(before,
+        units.rate(one.misses_more)) or ""
+end
+
+-- Each (one, when, so_far): `when` and `so_far` as above.
 local TITLES <const> = {
     restart = function(one, when)
-        return ("the server restarted%s%s"):format(when, (one.was or 0) > 0 and " and lost "
-            .. units.plural(one.was, "item") or "")
+        return ("the server restarted%s%s%s"):format(when, (one.was or 0) > 0 and " and lost "
+            .. units.plural(one.was, "item") or "", one.with and "; " .. one.with or "")
     end,
     flush = function(one, when)
         return ("a client sent flush_all%s%s"):format(when, one.was and (": %s items were in the cache"):format(
@@ -39,10 +46,10 @@ local TITLES <const> = {
         return ("the server turned connections away%s%s"):format(when, one.is and one.most
             and (": %d of %d were open"):format(one.is, one.most) or "")
     end,
-    hits_fell = function(one, when)
+    hits_fell = function(one, when, so_far)
         return one.life_s and ("hits are %s now; since the server's start %s ago they were %s"):format(
             units.percent(one.is), units.age(one.life_s), units.percent(one.was))
-            or fall_of_hits(one.was, one.hits_is or one.is, when) .. by_cut(one)
+            or fall_of_hits(one.was, one.hits_is or one.is, when, so_far) .. by_cut(one)
     end,
     items_fell = function(one, when)
         return ("items fell%s from %s to %s%s"):format(when, units.count(one.was), units.count(one.is),
@@ -77,9 +84,14 @@ function M.title(one, ago_s)
     return TITLES[one.name](one, when_of(ago_s))
 end
 
---- Hits that fell after an incident, which is the cause.
+--- The same in its first moment, when hits may fall further.
+function M.began(one)
+    return TITLES[one.name](one, "", " so far")
+end
+
+--- Hits that fell after an incident, which is the cause, in the first moment.
 function M.fewer_hits(one)
-    return ("%s, after %s"):format(fall_of_hits(one.hits_was, one.hits_is, ""), CAUSES[one.name])
+    return ("%s, after %s"):format(fall_of_hits(one.hits_was, one.hits_is, "", " so far"), CAUSES[one.name])
 end
 
 --- Requests that fell after an incident, which is the cause.
@@ -92,16 +104,22 @@ function M.cost(cost_hits, before)
     return cost_hits and cost_hits >= 1 and ("%s%s hits lost"):format(before, units.count(cost_hits // 1)) or ""
 end
 
---- The end of an incident by which hits or requests were low: they are back, or it is counted no longer.
-function M.ending(one)
+-- lowest: the lowest hit ratio in words, or "".
+local function ending(one, lowest, effect)
     local subject = one.is_back and (one.hits_is and "hits are back" or "requests come again")
         or one.hits_is and "hits are still low" or "requests are still few"
-    return ("%s after %s%s"):format(subject, units.age(one.ends_s - one.from_s), M.cost(one.cost_hits, ": "))
+    return ("%s after %s%s%s"):format(subject, units.age(one.ends_s - one.from_s), lowest, effect)
+end
+
+--- The end of an incident by which hits or requests were low: they are back, or it is counted no longer.
+function M.ending(one)
+    return ending(one, one.hits_is and (", from %s at the lowest"):format(units.percent(one.hits_is)) or "",
+        one.is_by_misses and by_misses(one, ": ") or M.cost(one.cost_hits, ": "))
 end
 
 --- What happened, and its effects on hits and requests.
 function M.what(one, ago_s)
-    local parts = { M.title(one, ago_s) }
+    local parts = { M.title(one, ago_s) .. by_misses(one, ": ") }
     if one.name ~= "hits_fell" and one.hits_is then
         parts[2] = fall_of_hits(one.hits_was, one.hits_is, "")
     end
@@ -113,7 +131,8 @@ end
 
 --- What happened so long ago, its effects, and that they are over.
 function M.line(one, ago_s)
-    return M.what(one, ago_s) .. (one.is_back and "; " .. M.ending(one) or "")
+    return M.what(one, ago_s) .. (one.is_back and "; "
+        .. ending(one, "", one.is_by_misses and "" or M.cost(one.cost_hits, ": ")) or "")
 end
 
 -- By the name of an incident: what happened, in so few words that a time has room behind them.

@@ -7,7 +7,6 @@ local changes_facts = require "slate.facts.changes"
 local doctor = require "slate.judge.doctor"
 local gather = require "slate.base.gather"
 local history = require "slate.judge.history"
-local settings = require "slate.facts.settings"
 local snapshot = require "slate.facts.snapshot"
 local time = require "slate.chart.kinds.time"
 local units = require "slate.base.units"
@@ -104,17 +103,12 @@ local function classes_of(list, rows)
     return classes
 end
 
-local function changed_words(name, was, is)
-    was, is = tostring(settings.named(name, was)), tostring(settings.named(name, is))
-    return ("%s: %s"):format(name, was == is and is .. " already" or was .. " → " .. is)
-end
-
 -- Adds the changes that a slated recorded itself; returns a set of their names. The outcome of its own prediction is no
 -- change.
 local function add_recorded(changes, one)
     local names = {}
     for _, change in ipairs(one.changes or {}) do
-        local words = change.was and changed_words(change.what, change.was, change.is)
+        local words = change.was and changes_facts.changed_words(change.what, change.was, change.is)
             or change.what .. " " .. change.is
         names[change.what] = true
         changes[#changes + 1] = change.what ~= "prediction" and { name = change.what,
@@ -124,23 +118,6 @@ local function add_recorded(changes, one)
     return names
 end
 
-local OF_FLUSH <const> = { oldest = true } -- shown as a setting: the time of the last flush
-
--- What a server was restarted with, by the names of the settings that differ.
-local function words_of_start(names, before, after)
-    local words, limit = {}, nil
-    for _, name in ipairs(names) do
-        if name == "maxbytes" then
-            limit = ("another memory limit (%s → %s)"):format(units.bytes_in_words(before.maxbytes),
-                units.bytes_in_words(after.maxbytes))
-        else
-            words[#words + 1] = changed_words(name, before[name], after[name])
-        end
-    end
-    local others = #words > 0 and "other settings: " .. table.concat(words, ", ")
-    return "restarted with " .. (limit and others and limit .. " and " .. others or limit or others)
-end
-
 -- Changes between two neighbouring snapshots: those that the server recorded, and settings that differ. In the first
 -- settings after a restart these are those of the command line: one change, which nobody made.
 local function changes_seen(list)
@@ -148,18 +125,17 @@ local function changes_seen(list)
     for i = 2, #list do
         local recorded = add_recorded(changes, list[i])
         local before, after = list[i - 1].settings or {}, list[i].settings or {}
-        local names = gather.values(gather.keys(after), function(name)
-            local is_new = before[name] ~= nil and before[name] ~= after[name]
-            return is_new and not OF_FLUSH[name] and not recorded[name] and name or nil
+        local names = gather.values(changes_facts.names(before, after), function(name)
+            return not recorded[name] and name or nil
         end)
         restart_s = snapshot.is_restart(list[i - 1], list[i]) and list[i].time_s or restart_s
         if #names > 0 and restart_s then
             changes[#changes + 1] = { time_s = restart_s, name = "start", seen = true, is_of_start = true,
-                what = words_of_start(names, before, after) }
+                what = changes_facts.words_of_start(before, after) }
         else
             for _, name in ipairs(names) do
                 changes[#changes + 1] = { time_s = list[i].time_s, name = name, seen = true,
-                    what = changed_words(name, before[name], after[name]) }
+                    what = changes_facts.changed_words(name, before[name], after[name]) }
             end
         end
         restart_s = before == after and restart_s or nil -- a snapshot without settings holds those before
@@ -171,7 +147,7 @@ local function words_of(entry)
     if entry.what == "geometry" then
         return entry.is
     elseif entry.what == "set" then
-        return changed_words(entry.name, entry.was, entry.is)
+        return changes_facts.changed_words(entry.name, entry.was, entry.is)
     end
     return ("%s moved from %s to %s"):format(units.plural(entry.pages, "page"), units.place(entry.src),
         units.place(entry.dst))
