@@ -81,8 +81,12 @@ describe("a model", function()
     it("begins a new life at a restart", function()
         local one = screens.model("memcached-1.6.18")
         assert.is_true(one:mean("evictions", 10) > 0)
-        take(one, 14, "memcached-1.6.18", "first", function(now) now.general.pid = now.general.pid + 1 end)
-        assert.matches("restarted", one.events[#one.events].text)
+        take(one, 14, "memcached-1.6.18", "first", function(now)
+            now.general.pid, now.settings = now.general.pid + 1, gather.copy(one.now.settings)
+            now.settings.maxbytes, now.settings.slab_automove = 32 << 20, 1
+        end)
+        assert.matches("^the server restarted and lost %d+ items; restarted with another memory limit %(%d+ MiB → 32 MiB%) "
+            .. "and other settings: slab_automove: off → ratio$", one.events[#one.events].text)
         assert.is_nil(one:mean("evictions", 10))
     end)
 

@@ -80,6 +80,49 @@ local function check_of(list)
     end
 end
 
+describe("a class that starves", function()
+    it("is helped by a restart alone where the server cannot move pages: no key, no command, no automove", function()
+        local list = load_of(2000, 3000, 500)
+        for _, now in ipairs(list) do
+            now.settings.slab_reassign, now.settings.slab_automove = false, 1
+        end
+        local one = seen(list)
+        assert.is_true(one.rows[2].starves)
+        for who, tell in pairs(TOLD_BY) do
+            local text = tell(one)
+            for _, wrong in ipairs({ "press m", "press f", "slatectl move", "slatectl advise", "m reviews" }) do
+                assert.is_nil(text:find(wrong, 1, true), ("%s: %s"):format(who, text))
+            end
+            assert.truthy(text:find("start the server with -o slab_reassign", 1, true)
+                or text:find("class 17 starves", 1, true), ("%s: %s"):format(who, text))
+        end
+        assert.equal("", one.automove)
+        local review = require("slate.judge.prediction").change(one, { change = { from = 5, to = 17, pages = 1 } })
+        for _, row in ipairs(review) do
+            assert.is_nil(row.text:find("take the pages back", 1, true), row.text)
+        end
+    end)
+
+    it("is told by lives where its reads are not reported: unknown reads are not few", function()
+        for _, name in ipairs({ "get_hits", "cmd_set", "get_misses" }) do
+            local list = load_of(0, 100, 5000)
+            for _, now in ipairs(list) do
+                now.general[name] = nil
+                for _, class in ipairs(now.classes) do class[name] = nil end
+            end
+            local one = seen(list)
+            for who, tell in pairs(TOLD_BY) do
+                local text = tell(one)
+                assert.is_nil(text:find("hardly ever", 1, true) or text:find("points of hits", 1, true)
+                    or text:find("no hits", 1, true), ("%s, %s: %s"):format(name, who, text))
+            end
+            assert.is_nil(relief.of(one, 17).made)
+            assert.equal("this server does not report which reads find their item: no prediction is possible",
+                relief.of(one, 17).why)
+        end
+    end)
+end)
+
 describe("a class whose items live short lives and that nobody reads", function()
     it("is no starving class, on any screen", function()
         local one = seen(UNREAD)

@@ -15,6 +15,12 @@ M.MODES = {
     { name = "lua:", words = "a policy in Lua decides" },
 }
 
+--- True if no page moves before a restart, by a mode or by hand: the server runs with slab_reassign off. now: a
+--- snapshot, or nil.
+function M.is_ruled_out(now)
+    return (now and now.settings or {}).slab_reassign == false
+end
+
 --- A mode by its name or number, as a text or a number: { name, number (if it has one), words }; nil if there is none.
 function M.of(word)
     word = word ~= nil and tostring(word)

@@ -4,6 +4,7 @@
 -- for JSON }; or nil, message, code, or the function ends the command with these (slate.base.failure).
 --
 -- Pages and chunk sizes are in slate.judge.advice_slabs.
+local automove = require "slate.facts.automove"
 local gather = require "slate.base.gather"
 local sampled = require "slate.facts.sampled"
 local json = require "slate.base.json"
@@ -332,7 +333,7 @@ function M.automove(context, client, options)
         mode = mode, classes_evicting = is_known and evicting or nil, classes_in_need = is_known and in_need or nil,
         age_spread = spread, commands = {},
     }
-    if (now.settings or {}).slab_reassign == false then
+    if automove.is_ruled_out(now) then
         advice.text = "the server was started without slab_reassign, so no page can move: start it with "
             .. "-o slab_reassign"
     elseif not is_known and in_need == 0 then

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Advice about pages and about chunk sizes. Pure.
+local automove = require "slate.facts.automove"
 local chunks = require "slate.facts.chunks"
 local fit = require "slate.judge.fit"
 local gather = require "slate.base.gather"
@@ -67,7 +68,8 @@ local function text_of_moves(plan)
     local move = plan.advised[1]
     local need = move.refuses and ("%s, while class %d %s"):format(relief.refusal(move.row), move.from,
         relief.donor_has(move)) or relief.need_words(move.row, move)
-    return ("%s. %s:"):format(need, relief.sum_words(plan))
+    return ("%s. %s%s:"):format(need, relief.sum_words(plan), automove.is_ruled_out(plan.now)
+        and ". But " .. relief.RULED_OUT or "")
 end
 
 -- The moves for people, and for JSON.
@@ -89,7 +91,7 @@ local function add_moves(advice, plan)
     local command = ("slatectl move %d %d %d"):format(move.from, move.to, move.pages)
     advice.src, advice.dst, advice.pages = move.from, move.to, move.pages
     advice.predicted_change, advice.predicted_least, advice.predicted_most = sum.hit_ratio_change, sum.least, sum.most
-    advice.commands = plan.advised[2] and { "slatectl advise pages --apply --verdict" }
+    advice.commands = automove.is_ruled_out(plan.now) and {} or plan.advised[2] and { "slatectl advise pages --apply --verdict" }
         or { command .. " --dry-run", command .. " --verdict" }
 end
 

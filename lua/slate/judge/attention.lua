@@ -2,6 +2,7 @@
 --- What deserves an operator's attention: findings on the last refresh, servers of a fleet that are unlike the others,
 -- and the reasons for page moves. Pure.
 local answers = require "slate.facts.answers"
+local automove = require "slate.facts.automove"
 local doctor = require "slate.judge.doctor"
 local faults = require "slate.facts.faults"
 local gather = require "slate.base.gather"
@@ -114,11 +115,21 @@ local TONES <const> = { critical = "bad", warning = "warn", note = "note" }
 -- By the name of a check: slatetop's key of the view or the review that helps; or a function that returns the key,
 -- given the observer and whether a class starves.
 local KEYS <const> = {
-    automove_failed = "x", out_of_memory = "m", starving = "m", idle_pages = "2", moves = "x", memory = "6",
+    automove_failed = "x", idle_pages = "2", moves = "x", memory = "6",
     policy = "6", waste = "5", geometry = "5", storage_reads = "4", storage_queue = "4", storage_pages = "4",
     storage_idle = "4", storage_holes = "4", storage_unread = "4",
-    hits_fell = function(_, starves) return starves and "m" or nil end,
 }
+
+-- Moves of pages, where they are possible.
+function KEYS.starving(one)
+    return not automove.is_ruled_out(one.now) and "m" or nil
+end
+
+KEYS.out_of_memory = KEYS.starving
+
+function KEYS.hits_fell(one, starves)
+    return starves and KEYS.starving(one) or nil
+end
 
 local OWN <const> = "rules" -- the label of findings by an operator's own rules
 local MOST_SENTENCES <const> = 14
@@ -129,13 +140,13 @@ function KEYS.held(one)
     if one.over.is_by_classes then
         return "4"
     end
-    return not one.now.slated and (one.now.settings or {}).slab_reassign ~= false and "3" or nil
+    return not one.now.slated and not automove.is_ruled_out(one.now) and "3" or nil
 end
 
 -- Few hits have the key of slatectl doctor's advice: a class that starves comes first; a curve helps only if the server
 -- evicts, and memcached has no curve.
 function KEYS.hits(one, starves)
-    return starves and KEYS.starving or one.now.slated and relief.evicts(one) and KEYS.memory or nil
+    return starves and KEYS.starving(one) or not starves and one.now.slated and relief.evicts(one) and KEYS.memory or nil
 end
 
 local function key_of(finding, one, starves)
@@ -148,7 +159,7 @@ end
 
 -- Adds a sentence if the server cannot move pages, or does not.
 local function add_automove(list, one, starves)
-    if (one.now.settings or {}).slab_reassign == false then
+    if automove.is_ruled_out(one.now) then
         list[#list + 1] = { text = "slab_reassign is off: pages stay where they are until a restart", tone = "warn",
             short = "slab_reassign off" }
     elseif starves and view.automove_mode(one.now) == "off" then
@@ -212,14 +223,15 @@ HINTS.gain_unsure = HINTS.no_gain
 -- such a class. replies: class_id, curves, and is_past if nothing can be changed.
 function M.hint(one, replies)
     relief.plan(one, replies.curves)
+    local has_keys = not replies.is_past and not automove.is_ruled_out(one.now)
     local row = view.row_of(one.rows, replies.class_id)
     if not row then
         return {}
     elseif starving.refuses(row) then
-        local can_help = not replies.is_past and relief.of(one, row.id, replies.curves)
+        local can_help = has_keys and relief.of(one, row.id, replies.curves)
         return { { text = "! " .. relief.refusal(row) .. (can_help and ": press m" or ""), tone = "bad" } }
     end
-    local text, tone = HINTS[row.state](row, one, replies.curves, not replies.is_past)
+    local text, tone = HINTS[row.state](row, one, replies.curves, has_keys)
     return { { text = text, tone = tone } }
 end
 
@@ -431,7 +443,7 @@ function M.automove_reasons(one, replies)
     end
     if not one.now then
         add("Nothing is known about the server yet.")
-    elseif (one.now.settings or {}).slab_reassign == false then
+    elseif automove.is_ruled_out(one.now) then
         add("Pages cannot move: the server runs with slab_reassign off. Start it with -o slab_reassign.", "bad")
     elseif one.now.slated then
         of_slated(add, one, replies)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Checks of a server's memory (classes, pages, chunk sizes, the gain of more memory or of another policy) and of
 -- memcached's storage on flash. Pure. slate.judge.doctor describes the arguments of a check.
+local automove = require "slate.facts.automove"
 local gather = require "slate.base.gather"
 local limits = require "slate.judge.thresholds"
 local relief = require "slate.judge.relief"
@@ -57,7 +58,7 @@ end
 local function against_held(about, over)
     if over.is_by_classes then
         return change_under_way(about) or relief.against_classes(about.now)
-    elseif about.settings.slab_reassign == false then
+    elseif automove.is_ruled_out(about.now) then
         return "the server was started without slab_reassign, so no page is given back: restart it"
     elseif about.now.slated then
         return "slated gives pages back by itself: slatectl moves shows its progress"
@@ -149,7 +150,7 @@ function CHECKS.idle_pages(about, add)
         local helps = about.plan.advised[1] ~= nil
         add(helps and "warning" or "note", ("%s lie idle in %s while others evict"):format(
             units.plural(pages, "page"), units.classes(ids)),
-            helps and "slatectl advise pages" or "slatectl advise automove", "class.free")
+            automove.is_ruled_out(about.now) and relief.RULED_OUT or helps and "slatectl advise pages" or "slatectl advise automove", "class.free")
     end
 end
 

@@ -6,6 +6,7 @@
 --
 -- Also: the worth of a page to each class, and the effect of other chunk sizes.
 local answers = require "slate.facts.answers"
+local automove = require "slate.facts.automove"
 local chunks = require "slate.facts.chunks"
 local faults = require "slate.facts.faults"
 local fit = require "slate.judge.fit"
@@ -149,7 +150,8 @@ local function of_moves(add, one, replies, moves)
     add("WARNING", #cautions == 0 and made and verdict.promise(made) == "loss"
         and "it is predicted to cost more hits than it brings", "bad")
     local mode = view.automove_mode(one.now)
-    add("automove", mode and mode ~= "off" and "is on and may take the pages back (t changes it)", "warn")
+    local is_on = mode and mode ~= "off" and not automove.is_ruled_out(one.now)
+    add("automove", is_on and "is on and may take the pages back (t changes it)", "warn")
     add("expects", made and verdict.prediction_words(made) or each)
     add("may lose", losses(one, donors))
     add("undo", "u moves the pages back, but not the items that were lost")

@@ -10,6 +10,7 @@
 --
 -- First in this file: the help for a class in need.
 local chance = require "slate.judge.chance"
+local automove = require "slate.facts.automove"
 local chunks = require "slate.facts.chunks"
 local find = require "slate.base.find"
 local gather = require "slate.base.gather"
@@ -135,6 +136,9 @@ local function points_words(difference, band, most)
     return ("%+.1f ± %.1f points"):format(difference * 100, band * 100)
 end
 
+--- What helps where a server cannot move pages.
+M.RULED_OUT = "start the server with -o slab_reassign: without it no page can move"
+
 --- The remedy if a move is not advised: words that continue the sentence of M.no_use, and the command to type.
 -- memory, policy: the results of M.memory and M.policy, or nil.
 function M.instead(one, move, memory, policy)
@@ -157,15 +161,17 @@ function M.instead(one, move, memory, policy)
             "slatectl advise policy"
     end
     if M.is_unsure(move) then
-        return "a trial or more reads will tell", ("slatectl move %d %d %d --verdict tries it"):format(move.from,
-            move.to, move.pages)
+        return "a trial or more reads will tell", automove.is_ruled_out(one.now) and M.RULED_OUT
+            or ("slatectl move %d %d %d --verdict tries it"):format(move.from, move.to, move.pages)
     end
     return "pages bring no hits", "leave its pages as they are"
 end
 
 --- What helps a class that starves or refuses stores, with the command to type. move: of M.of, or nil; plan: of M.plan.
 function M.remedy(move, plan)
-    if not move then
+    if automove.is_ruled_out(plan.now) then
+        return M.RULED_OUT
+    elseif not move then
         return plan.never_evicts and "no other class has a free page, and with -M no page with items can be moved: "
             .. "delete items or flush, or give the server more memory (slatectl set maxbytes=SIZE)"
             or "no other class has a page to spare"
@@ -188,6 +194,8 @@ function M.relief_sentence(one, replies)
     local move = plan[1]
     if plan.stuck[1] then
         return { { text = ("%s; %s"):format(M.refusal(plan.stuck[1]), M.remedy(nil, plan)) } }
+    elseif automove.is_ruled_out(one.now) then
+        return { { text = M.RULED_OUT, tone = "note" } }
     elseif move and move.is_advised then
         return { { text = ("class %d %s: %s from class %d%s, m reviews it"):format(move.to,
             move.refuses and "refuses stores" or "starves", units.plural(move.pages, "page"), move.from,

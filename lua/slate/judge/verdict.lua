@@ -5,6 +5,7 @@
 -- First in this file: the prediction of a page move, from the counters of the last ten seconds.
 local chance = require "slate.judge.chance"
 local core = require "slate.base.policy_core"
+local gather = require "slate.base.gather"
 local limits = require "slate.judge.thresholds"
 local load_shift = require "slate.judge.load_shift"
 local policy_curve = require "slate.base.policy_curve"
@@ -57,6 +58,13 @@ function M.failed_moves(one)
     return failed(made, came_true, "moves on this server")
 end
 
+-- True if a server reports the misses, and the hits and stores of each class that has pages: else few would be seen.
+local function reports_reads(now)
+    return now.general.get_misses and not gather.any(now.classes, function(class)
+        return (class.total_pages or 0) > 0 and not (class.get_hits and class.cmd_set)
+    end)
+end
+
 --- The figures of a server's classes in the last ten seconds: its snapshot of now as slate.base.policy_core has it, the
 -- reads a second of the server, and the seconds seen; or nil and a message. one: of slate.judge.view; curves: sampled
 -- ones by class id (for slate.base.policy_curve), and as 0 that of the whole cache; or nil. They are not used after
@@ -67,6 +75,9 @@ function M.figures_seen(one, curves)
     local was, now = before and before.general.cmd_get, after and after.general.cmd_get
     if not (was and now and seconds > 0) or now - was < limits.prediction_reads_least then
         return nil, ("fewer than %d reads were seen: too few for a prediction"):format(limits.prediction_reads_least)
+    end
+    if not (reports_reads(before) and reports_reads(after)) then
+        return nil, "this server does not report which reads find their item: no prediction is possible"
     end
     local _, seen = core.pair(before, after)
     local is_trusted = curves and not one.has_failed_curves and not M.failed_before(curves[0] or {})

@@ -240,7 +240,7 @@ Observer.__name = "slate.judge.view.observer"
 -- `classes`), waste (of slate.facts.waste.total), reports_classes (of slate.facts.snapshot), knows_starving, youngest_s
 -- (of slate.judge.starving), over (of slate.judge.starving.held_over; may be nil), judge (of slate.judge.starving),
 -- past (of slate.judge.verdict), recent (of slate.judge.recent), incidents (of slate.judge.incident) and news (its
--- sentences on the last snapshot), automove (the mode in words; "" if the server does not report it); curves (for
+-- sentences on the last snapshot), automove (the mode in words; "" if the server does not report it, or cannot move pages); curves (for
 -- slate.judge.page_plan) and judged_moves (of slate.facts.audit) are nil until a caller sets them.
 function M.observer()
     return setmetatable({ judge = starving.judge(), past = verdict.past(),
@@ -276,7 +276,7 @@ function Observer:observe(now, is_unplanned)
     self.youngest_s = starving.youngest_s(self.rows)
     self.over = starving.held_over(now, before)
     local mode = (now.settings or {}).slab_automove
-    self.automove = automove.reported((automove.of(mode) or {}).name or mode)
+    self.automove = automove.is_ruled_out(now) and "" or automove.reported((automove.of(mode) or {}).name or mode)
 end
 
 --- The plan of page moves (of slate.judge.page_plan) by these curves, or by the last ones; the states of the rows

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Pages: a cell a page, a row a class. Shows unused memory, and moves pages: f marks a class as the source, + and -
 -- choose how many of its emptiest pages, m on another class opens the review.
+local automove = require "slate.facts.automove"
 local cells = require "slate.console.cells"
 local change = require "slate.console.change"
 local class_charts = require "slate.console.draw.class_charts"
@@ -128,7 +129,7 @@ end
 local function over_words(frame)
     local now, over = frame.model.now, frame.model.observer and frame.model.observer.over
     return over and over.is_much and not over.is_by_classes and not now.slated
-        and (now.settings or {}).slab_reassign ~= false
+        and not automove.is_ruled_out(now)
         and ("%s over the limit: f on a class, m on the pool frees them"):format(
             units.plural(over.over_bytes // PAGE_BYTES, "page")) or nil
 end
