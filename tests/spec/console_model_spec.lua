@@ -85,8 +85,8 @@ describe("a model", function()
             now.general.pid, now.settings = now.general.pid + 1, gather.copy(one.now.settings)
             now.settings.maxbytes, now.settings.slab_automove = 32 << 20, 1
         end)
-        assert.matches("^the server restarted and lost %d+ items; restarted with another memory limit %(%d+ MiB → 32 MiB%) "
-            .. "and other settings: slab_automove: off → ratio$", one.events[#one.events].text)
+        assert.matches("^the server restarted and lost %d+ items; restarted with another memory limit "
+            .. "%(%d+ MiB → 32 MiB%) and other settings: slab_automove: off → ratio$", one.events[#one.events].text)
         assert.is_nil(one:mean("evictions", 10))
     end)
 

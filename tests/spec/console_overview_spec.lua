@@ -33,7 +33,8 @@ describe("the overview", function()
     it("shows faults, the keys that help, and the classes that evict", function()
         local text = draw(screens.look("memcached-1.4.25", 2))
         for _, words in ipairs({ "! BAD   class 12 starves: it evicts 100 items a second, which live 7s, while\n",
-            "        class 4 has 7 free pages\n", "WARN  slab_reassign is off", "hit %               75.0", "ops/s                300",
+            "        class 4 has 7 free pages\n", "WARN  slab_reassign is off",
+            "hit %               75.0", "ops/s                300",
             "items   48 MiB", "of 64 MiB", "conns     10 of -", "class 12: 1.6 % of the pages, 100 % of the evictions",
             "!>12   1184     1    1.6% █             100% ███████████", "     7s  STARVING",
             "evictions/s          100      100     100     100" }) do

@@ -91,7 +91,8 @@ local function add_moves(advice, plan)
     local command = ("slatectl move %d %d %d"):format(move.from, move.to, move.pages)
     advice.src, advice.dst, advice.pages = move.from, move.to, move.pages
     advice.predicted_change, advice.predicted_least, advice.predicted_most = sum.hit_ratio_change, sum.least, sum.most
-    advice.commands = automove.is_ruled_out(plan.now) and {} or plan.advised[2] and { "slatectl advise pages --apply --verdict" }
+    advice.commands = automove.is_ruled_out(plan.now) and {}
+        or plan.advised[2] and { "slatectl advise pages --apply --verdict" }
         or { command .. " --dry-run", command .. " --verdict" }
 end
 

@@ -146,7 +146,10 @@ end
 -- Few hits have the key of slatectl doctor's advice: a class that starves comes first; a curve helps only if the server
 -- evicts, and memcached has no curve.
 function KEYS.hits(one, starves)
-    return starves and KEYS.starving(one) or not starves and one.now.slated and relief.evicts(one) and KEYS.memory or nil
+    if starves then
+        return KEYS.starving(one)
+    end
+    return one.now.slated and relief.evicts(one) and KEYS.memory or nil
 end
 
 local function key_of(finding, one, starves)

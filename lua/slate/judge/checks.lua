@@ -150,7 +150,8 @@ function CHECKS.idle_pages(about, add)
         local helps = about.plan.advised[1] ~= nil
         add(helps and "warning" or "note", ("%s lie idle in %s while others evict"):format(
             units.plural(pages, "page"), units.classes(ids)),
-            automove.is_ruled_out(about.now) and relief.RULED_OUT or helps and "slatectl advise pages" or "slatectl advise automove", "class.free")
+            automove.is_ruled_out(about.now) and relief.RULED_OUT or helps and "slatectl advise pages"
+                or "slatectl advise automove", "class.free")
     end
 end
 

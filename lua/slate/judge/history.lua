@@ -119,7 +119,8 @@ function M.of(list, findings_of, changes)
     for _, found in ipairs(one.incidents.list) do
         local episode = { name = found.name, severity = found.name == "connections" and "critical" or "warning",
             what = incident_words.what(found),
-            todo = incident_words.todo(found), cost_hits = found.cost_hits and (found.is_by_misses and 0 or math.max(0, found.cost_hits)),
+            todo = incident_words.todo(found),
+            cost_hits = found.cost_hits and (found.is_by_misses and 0 or math.max(0, found.cost_hits)),
             first_s = found.from_s - first_s, found_s = found.to_s - first_s,
             last_s = (found.ends_s or found.to_s) - first_s, is_incident = true }
         tie_to_change(episode, changes, first_s, found.cut)

@@ -240,8 +240,8 @@ Observer.__name = "slate.judge.view.observer"
 -- `classes`), waste (of slate.facts.waste.total), reports_classes (of slate.facts.snapshot), knows_starving, youngest_s
 -- (of slate.judge.starving), over (of slate.judge.starving.held_over; may be nil), judge (of slate.judge.starving),
 -- past (of slate.judge.verdict), recent (of slate.judge.recent), incidents (of slate.judge.incident) and news (its
--- sentences on the last snapshot), automove (the mode in words; "" if the server does not report it, or cannot move pages); curves (for
--- slate.judge.page_plan) and judged_moves (of slate.facts.audit) are nil until a caller sets them.
+-- sentences on the last snapshot), automove (the mode in words; "" if the server does not report it, or cannot move
+-- pages); curves (for slate.judge.page_plan) and judged_moves (of slate.facts.audit) are nil until a caller sets them.
 function M.observer()
     return setmetatable({ judge = starving.judge(), past = verdict.past(),
         incidents = incident.watch(), recent = recent.new() }, Observer)
