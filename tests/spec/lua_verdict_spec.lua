@@ -201,6 +201,26 @@ describe("the verdict", function()
         return outcome, text, one
     end
 
+    it("neither credits nor blames a change for pages that others move after it", function()
+        local function moved(mode, pages)
+            local one = view.observer()
+            for second = -12, 10 do
+                one:observe(snapshots.make(1000 + second, {}, { cmd_get = 1000 * second, uptime = 5000 + second,
+                    get_hits = (second < 0 and 700 or 600) * second, evictions = 0,
+                    slabs_moved = second < 0 and 4 or second < 3 and 7 or 7 + pages }, { slab_automove = mode }))
+            end
+            return one:outcome(1000, 1000)
+        end
+        local found, told = moved(0, 2)
+        assert.equal("hits 70.0% -> 60.0%, but others moved 2 pages meanwhile", told)
+        assert.same({ 2, -1 }, { found.others_moved, found.drift })
+        for mode, pages in pairs({ [1] = 2, [0] = 0 }) do -- the server moves pages by itself; nobody does
+            found, told = moved(mode, pages)
+            assert.equal("hits 70.0% -> 60.0%", told)
+            assert.is_nil(found.drift)
+        end
+    end)
+
     it("counts evictions for each read, so that less traffic is no success", function()
         assert.equal("hits 70.0%, as before, evictions as before", (select(2, with_traffic(0.6))))
     end)

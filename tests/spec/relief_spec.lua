@@ -70,10 +70,14 @@ local TOLD_BY <const> = {
     ["slatetop's curves"] = function(one) return relief.relief_sentence(one, {})[1].text end,
 }
 
-local function check_of(list)
-    local one = seen(list)
-    for _, figure in ipairs(bounds.judge({ now = one.now, before = one.before, rates = one.rates, judge = one.judge,
-        observer = one }, { warn = {}, crit = {} })) do
+-- As slatectl check and slatectl fleet have a server. curves: of the server; nil for none.
+local function member_of(one, curves)
+    return { now = one.now, before = one.before, rates = one.rates, judge = one.judge, observer = one, curves = curves,
+        client = {}, server = {} }
+end
+
+local function check_of(list, curves)
+    for _, figure in ipairs(bounds.judge(member_of(seen(list), curves), { warn = {}, crit = {} })) do
         if figure.name == "starving" then
             return figure
         end
@@ -384,6 +388,12 @@ describe("a plan of page moves", function()
         end
         assert.equal(1, #relief.plan(seen(READ)).advised)
         assert.same({ 0, 0, 0 }, { advised({ true }), advised({ false, true }), advised({}) })
+        local figure, with_curves = check_of(READ), check_of(READ, curves)
+        assert.same({ 1, "warning", 0, "ok" }, { figure.value, figure.state, with_curves.value, with_curves.state })
+        for _, known in ipairs({ false, curves }) do -- slatectl fleet tells the same
+            local row = require("slate.fleet.members").rows({ member_of(seen(READ), known or nil) })[1]
+            assert.same({ not known and "1 class starves" or nil }, row.notes)
+        end
     end)
 
     it("keeps an advice of the snapshot before, however often the plan of this one is made", function()

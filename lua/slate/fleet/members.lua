@@ -148,6 +148,7 @@ local function row_of(one)
         return { server = one.server.name, why = one.message, notes = { "down" }, badness = DOWN }
     end
     local row = view.overview(one.now, one.rates)
+    relief.plan(one.observer, one.curves) -- its judgement goes into the rows
     local classes = view.classes(one.now, one.before, one.rates, one.judge)
     row.age_spread, row.notes, row.badness = starving.spread(classes), {}, 0
     local in_need = gather.count(classes, function(class) return class.starves end)

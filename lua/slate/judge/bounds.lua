@@ -20,10 +20,10 @@ local function ids_of(about, is_reported)
 end
 
 --- The figures that monitoring can check: name, what (in words), get (reads the figure from { now, automove, over,
--- overview, rows, general, rates, knows_starving, one and curves (as for slate.judge.relief) }), is_low_bad (a low
--- value is bad), unit in performance data, classes (their ids), why (the reason), warn and crit: the default
--- thresholds, off if is_expected(the same): the value is meant to be. is_common: all memcacheds since 1.6.13 report the
--- figure. is_missed(the same): without it the state is unknown, even without a given threshold.
+-- overview, rows, general, rates and knows_starving }), is_low_bad (a low value is bad), unit in performance data,
+-- classes (their ids), why (the reason), warn and crit: the default thresholds, off if is_expected(the same): the value
+-- is meant to be. is_common: all memcacheds since 1.6.13 report the figure. is_missed(the same): without it the state
+-- is unknown, even without a given threshold.
 M.FIGURES = {
     { name = "ev", what = "evictions a second", get = function(a) return a.overview.evictions_per_s end },
     { name = "loss", what = "items lost a second, by evictions and page moves",
@@ -58,8 +58,7 @@ M.FIGURES = {
         classes = ids_of, get = function(a) return a.knows_starving and #ids_of(a) or nil end,
         is_missed = function(a)
             return a.rates.interval_s and not a.rates.reset and a.overview.evictions_per_s ~= 0
-        end,
-        is_expected = function(a) return a.one and not relief.in_need(a.one, a.curves) end },
+        end },
     { name = "failed", what = "1 when a mode of automove failed", warn = 0, get = function(a)
         return a.automove and (moves.failed(a.automove) and 1 or 0)
     end, why = function(a) return moves.failure(a.automove) end },
@@ -93,8 +92,11 @@ end
 -- why (words, of some), is_lacking (not reported, though a common figure), state = "ok" | "warning" | "critical" |
 -- "unknown" }, unknown only for a figure with a given threshold or a missed one.
 function M.judge(member, given)
+    if member.observer then
+        relief.plan(member.observer, member.curves) -- its judgement goes into the rows
+    end
     local about = {
-        now = member.now, automove = member.automove, one = member.observer, curves = member.curves,
+        now = member.now, automove = member.automove,
         over = starving.held_over(member.now, member.before),
         overview = view.overview(member.now, member.rates),
         rows = view.classes(member.now, member.before, member.rates, member.judge),

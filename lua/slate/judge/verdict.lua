@@ -3,6 +3,7 @@
 -- before the change. Pure; no I/O. slatetop and slatectl use the same words.
 --
 -- First in this file: the prediction of a page move, from the counters of the last ten seconds.
+local automove = require "slate.facts.automove"
 local chance = require "slate.judge.chance"
 local core = require "slate.base.policy_core"
 local gather = require "slate.base.gather"
@@ -204,7 +205,8 @@ function Past:add(now)
         lost = lost and (general.slab_reassign_evictions_nomem or 0) + (general.slab_reassign_busy_deletes or 0),
         tells_lost = now.slated or general.slab_reassign_evictions_nomem, -- else moves evict, as stores do
         refused = snapshot.refused_stores(now), items = general.curr_items, requests = load_shift.load_of(now.classes),
-        flushes = general.cmd_flush, moved = now.slated and general.slabs_moved,
+        flushes = general.cmd_flush, moved = general.slabs_moved,
+        only_others_move = (automove.of((now.settings or {}).slab_automove) or {}).name == "off",
     }
     while self[2] and self[2].time_s < now.time_s - WINDOW_S do
         table.remove(self, 1)
@@ -309,6 +311,13 @@ local function effect_of(past, before, first, turn, ended_s, per_s, per_s_error)
         math.sqrt(error ^ 2 + (per_s * half_s) ^ 2 / 3 + (per_s_error * half_s) ^ 2)
 end
 
+-- The pages that others moved since the end of a change; nil if none, or if the server moves pages by itself.
+local function moved_by_others(past, ended_s, last)
+    local turn = last_until(past, first_from(past, ended_s).time_s)
+    local moved = turn.only_others_move and last.only_others_move and snapshot.growth(turn, last, "moved") or 0
+    return moved > 0 and moved or nil
+end
+
 -- True if the cache was still filling between two samples: new items went to free memory, not to the place of others.
 -- The fewest items in that time are the base, so that a flush begins a new filling.
 local function was_filling(past, first, turn)
@@ -332,12 +341,13 @@ end
 -- of the difference of their hit ratios), rise (of the hit ratio by itself, if it goes on as before the change; below
 -- 0: a fall; nil if there was none but by chance), effect and effect_error (of the change on hits, in the seconds
 -- that predictions are for, and its standard error; nil if unknown), drift (of hits that may have another cause than
--- the change: 1 if they would rise because the cache was still filling, or rose while the load changed, -1 if hits fell
--- so; else nil), filling (true if the cache was; else nil),
+-- the change: 1 if they would rise because the cache was still filling, or rose while the load changed or others moved
+-- pages, -1 if hits fell so; else nil), filling (true if the cache was; else nil),
 -- shift (the share of the requests that went to other classes than before, if hits may have changed for that; else
--- nil), not_judged ("flush": in that time, which shows at once; "traffic": fell so far that nothing can be judged;
--- else nil), traffic (then the reads a second as a share of those before), items_lost (by page moves, since the change
--- began; nil if not reported), for_s (since the change ended) }; or nil if too little was seen.
+-- nil), others_moved (the pages that others moved since the change, which may explain all of it; else nil), not_judged
+-- ("flush": in that time, which shows at once; "traffic": fell so far that nothing can be judged; else nil), traffic
+-- (then the reads a second as a share of those before), items_lost (by page moves, since the change began; nil if not
+-- reported), for_s (since the change ended) }; or nil if too little was seen.
 function Past:outcome(began_s, ended_s)
     local before, first, turn = self:before(began_s)
     local last = self[#self]
@@ -355,21 +365,23 @@ function Past:outcome(began_s, ended_s)
     -- ratio up to the share of these requests.
     local change = before.hit_ratio and after.hit_ratio and math.abs(after.hit_ratio - before.hit_ratio) or 0
     local shift = start ~= last and load_shift.shift(first, turn, start, last) or 0
-    if (snapshot.growth(first, turn, "moved") or 0) + (start and snapshot.growth(start, last, "moved") or 0) > 0 then
-        before.evictions_per_s, before.evictions_per_kread = nil, nil -- slated counts what other moves lost
+    local moved = (snapshot.growth(first, turn, "moved") or 0) + (start and snapshot.growth(start, last, "moved") or 0)
+    if moved > 0 then
+        before.evictions_per_s, before.evictions_per_kread = nil, nil -- servers count what other moves drop
     end
     shift = shift >= math.max(limits.verdict_shift_least_ratio, change) and shift or nil
     local traffic = (before.reads_per_s or 0) > 0 and after.reads_per_s and after.reads_per_s / before.reads_per_s
     traffic = traffic and traffic < limits.verdict_traffic_least_ratio and traffic or nil
     local per_s, per_s_error, is_sure = drift_of(self, turn, before)
     local effect, effect_error = effect_of(self, before, first, turn, ended_s, per_s, per_s_error)
-    local by_load = shift and ((after.hit_ratio or 0) < (before.hit_ratio or 0) and -1 or 1)
-    by_load = traffic and -1 or by_load
+    local others_moved = moved_by_others(self, ended_s, last)
+    local by_others = (shift or others_moved) and ((after.hit_ratio or 0) < (before.hit_ratio or 0) and -1 or 1)
+    by_others = traffic and -1 or by_others
     return {
         before = before, after = after, error = chance.error("hit_ratio", before, after),
         rise = is_sure and per_s * apart_s(first, turn, start, last) or nil, effect = effect,
-        effect_error = effect_error, drift = filling and 1 or by_load, filling = filling,
-        shift = shift, not_judged = traffic and "traffic" or nil, traffic = traffic,
+        effect_error = effect_error, drift = filling and 1 or by_others, filling = filling,
+        shift = shift, others_moved = others_moved, not_judged = traffic and "traffic" or nil, traffic = traffic,
         items_lost = last.tells_lost and snapshot.growth(turn, last, "lost") or nil, for_s = last.time_s - ended_s,
     }
 end
@@ -447,7 +459,7 @@ local NOT_JUDGED <const> = {
 -- known. Where it is not judged, only the reason. A cache that was filling hits more, and evicts more, whatever the
 -- change was.
 function M.verdict_words(outcome)
-    local rise = not outcome.filling and not outcome.shift and outcome.rise
+    local rise = not (outcome.filling or outcome.shift or outcome.others_moved) and outcome.rise
     if outcome.not_judged then
         return NOT_JUDGED[outcome.not_judged](outcome) .. ": not judged"
     end
@@ -458,6 +470,8 @@ function M.verdict_words(outcome)
     hits_change = hits_change or 0
     if outcome.filling and (hits_change > 0 or hits_change == 0 and evicts_more) then
         parts[#parts + 1] = "but the cache was still filling"
+    elseif outcome.others_moved and (hits_change ~= 0 or evicts_more ~= nil) then
+        parts[#parts + 1] = ("but others moved %s meanwhile"):format(units.plural(outcome.others_moved, "page"))
     elseif outcome.shift and (hits_change ~= 0 or evicts_more ~= nil) then
         parts[#parts + 1] = ("but the load changed: %s of it went to other classes")
             :format(units.percent(outcome.shift, 0))

@@ -139,8 +139,8 @@ function M.run(context, parsed)
         return watch(context, client, parsed.watch[1] or 2, parsed.count)
     end
     local now, before, rates, judge, one = must(context:pair(client, parsed.interval))
-    local rows = view.classes(now, before, rates, judge)
-    show(context, now, rates, rows, advice_of(client, one))
+    local advice = advice_of(client, one) -- its plan goes into the rows
+    show(context, now, rates, view.classes(now, before, rates, judge), advice)
     return 0
 end
 
