@@ -227,14 +227,15 @@ describe("the last seconds of a server, against the time before", function()
     end)
 
     it("are of a young server whose start was not seen: of one that is up for seconds, or has few hits", function()
-        local function told(uptime, evictions, hits)
-            local now = make(40, { [5] = class({}) }, { uptime = uptime, evictions = evictions, cmd_get = 100,
-                get_hits = hits, get_misses = 100 - hits })
-            local before = make(39, { [5] = class({}) }, { uptime = uptime - 1, evictions = evictions, cmd_get = 0,
-                get_hits = 0, get_misses = 0 })
+        local function told(uptime, evictions, hits, hits_before) -- of 100 reads, and of 100 before that
+            local now = make(40, { [5] = class({}) }, { uptime = uptime, evictions = evictions, cmd_get = 200,
+                get_hits = hits + (hits_before or 0), get_misses = 200 - hits - (hits_before or 0) })
+            local before = make(39, { [5] = class({}) }, { uptime = uptime - 1, evictions = evictions, cmd_get = 100,
+                get_hits = hits_before or 0, get_misses = 100 - (hits_before or 0) })
             return (found("young", doctor.findings({ now = now, before = before })) or {}).what
         end
         assert.equal("the server started 40s ago: hits are few until it has filled", told(40, 0, 20))
+        assert.is_nil(told(40, 0, 30, 70), "hits were more before: it is another cause")
         assert.is_nil(told(40, 0, 99))
         assert.is_nil(told(40, 1, 20), "what evicts has filled")
         assert.is_nil(told(300, 0, 20))

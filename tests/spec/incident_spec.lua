@@ -130,6 +130,7 @@ describe("incidents", function()
         local one = watch.list[1]
         assert.matches("^hits fell 5s ago from 92%% to 3%d%%: hits/s as before, misses rose by [56]%d%d/s; "
             .. "hits are back after 2%ds$", incident_words.line(one, 5))
+        assert.equal("find the clients that read keys which are not stored: slatectl conns", incident_words.todo(one))
         assert.matches("^hits fell from 92%% to [34]%d%% so far$", news[1][2])
         assert.matches("^hits are back after 2%ds, from 3%d%% at the lowest: hits/s as before, misses rose by "
             .. "[56]%d%d/s$", news[2][2])

@@ -68,8 +68,8 @@ local function text_of_moves(plan)
     local move = plan.advised[1]
     local need = move.refuses and ("%s, while class %d %s"):format(relief.refusal(move.row), move.from,
         relief.donor_has(move)) or relief.need_words(move.row, move)
-    return ("%s. %s%s:"):format(need, relief.sum_words(plan), automove.is_ruled_out(plan.now)
-        and ". But " .. relief.RULED_OUT or "")
+    return ("%s. %s%s"):format(need, relief.sum_words(plan), automove.is_ruled_out(plan.now)
+        and "; but first " .. relief.RULED_OUT or ":")
 end
 
 -- The moves for people, and for JSON.

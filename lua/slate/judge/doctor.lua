@@ -88,6 +88,12 @@ function CHECKS.flush(about, add)
     flush_seen(about, add)
 end
 
+-- True if the reads of a server had more hits before the last seconds: those of one that fills have ever more.
+local function had_more(about, hit_ratio)
+    local whole = view.overview(about.now).hit_ratio_total or 0
+    return about.one.incidents and about.one.incidents:fell() or whole - hit_ratio > limits.incident_hits_least_ratio
+end
+
 -- A start that was not seen. In its first seconds a cache fills, whatever its load shows; one that evicts has filled.
 function CHECKS.young(about, add)
     local up_s, hit_ratio = about.general.uptime, lately_of(about).hit_ratio
@@ -97,7 +103,7 @@ function CHECKS.young(about, add)
         add("note", ("the server started %s ago: the cache fills"):format(units.age(up_s)),
             "look again when the server has filled", "uptime")
     elseif up_s < limits.new_s and hit_ratio and hit_ratio < limits.hits_least_ratio
-        and not (about.one.incidents and about.one.incidents:fell()) then
+        and not had_more(about, hit_ratio) then
         add("note", ("the server started %s ago: hits are few until it has filled"):format(units.age(up_s)),
             "look again when the server has filled", "uptime")
     end
@@ -119,7 +125,7 @@ function CHECKS.hits_fell(about, add)
     local one = about.one.incidents and about.one.incidents:fell()
     if one then
         add_incident(add, one, one.to_s and about.now.time_s - one.to_s, "warning",
-            one.cut and incident_words.todo(one)
+            (one.cut or one.is_by_misses) and incident_words.todo(one)
                 or about.in_need and "a class starves: feed it first"
                 or relief.evicts(about.one) ~= false
                 and "see what was stored lately: slatectl top, slatectl moves"

@@ -68,6 +68,7 @@ local TODOS <const> = {
         .. "memcached lists none. -F forbids flush_all",
     stall = "look at the machine at that time: swapping, a paused container or virtual machine, a full processor",
     connections = "start it with a larger -c, or find the clients that keep connections: slatectl conns",
+    misses_rose = "find the clients that read keys which are not stored: slatectl conns",
     hits_fell = "see what changed at that time: slatectl audit, deployments, the keys of clients",
     items_fell = "items were deleted, or expired at one time: spread the times to live",
     moved = "nothing, unless hits fell: slatectl undo takes the moves back",
@@ -153,7 +154,7 @@ function M.todo(one)
     return one.cut and one.cut.is_over and "nothing: hits come back as items are stored again"
         or one.cut and ("take the memory back if its hits are missed: slatectl set maxbytes=%d"):format(
         math.ceil(one.cut.was / MIB)) or one.moved_pages and TODOS.moved or one.evicted and TODOS.evicted
-        or TODOS[one.name]
+        or TODOS[one.is_by_misses and "misses_rose" or one.name]
 end
 
 return M
