@@ -126,6 +126,18 @@ describe("slatetop's app", function()
         assert.is_true(not app.is_dirty and app.draw_s > 12.3 and app.draw_s < 12.36)
     end)
 
+    it("does not stop by ^Z while a change or a trial is on, which it could not end", function()
+        local app, stopped = open("a"), 0
+        console.term.suspend = function() stopped = stopped + 1 end
+        app.open.changes.is_busy = function() return true end
+        press("ctrl-z")
+        assert_shows("not while a change or a trial is on: K keeps the trial, u takes it back")
+        assert.equal(0, stopped)
+        app.open.changes.is_busy = function() return false end
+        press("ctrl-z")
+        assert.equal(1, stopped)
+    end)
+
     it("marks a moment, and asks before it records", function()
         local app = open("a")
         press("D")

@@ -3,6 +3,7 @@
 --- slate.console.sending, what moves in time through slate.console.past. Modules that the first screen does not need
 --- are loaded when they are used.
 local cells = require "slate.console.cells"
+local gather = require "slate.base.gather"
 local keys = require "slate.console.keys"
 local past = require "slate.console.past"
 local screen = require "slate.console.screen"
@@ -89,6 +90,15 @@ local function reconnect(app, now_s)
         now_s)
 end
 
+-- A stopped console takes no trial back.
+local function suspend(app, now_s)
+    if gather.any(app.fleet.sessions, function(session) return session.changes:is_busy() end) then
+        app:report("not while a change or a trial is on: K keeps the trial, u takes it back", now_s)
+    else
+        app.core.term.suspend()
+    end
+end
+
 local function step_view(by)
     return function(app)
         view_list.open(app.ui, (app.ui.view - 1 + by) % #view_list.LIST + 1)
@@ -110,7 +120,7 @@ local ACTIONS <const> = {
     mouse = toggle_mouse, streams = next_stream, reconnect = reconnect, count_keys = count_keys,
     theme = function(app, now_s) set_theme(app, app.theme % #cells.themes + 1, now_s) end,
     redraw = function(app) app.core.term.redraw() end,
-    suspend = function(app) app.core.term.suspend() end,
+    suspend = suspend,
     automove = function(app, now_s)
         sending.aim(app)
         return require("slate.console.propose").automove(app:frame(now_s))
