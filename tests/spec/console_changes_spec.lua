@@ -185,6 +185,29 @@ describe("slatetop's changes", function()
         end
     end)
 
+    it("whose connection broke after they were sent are read back over the next one, and a trial runs on", function()
+        local one = console()
+        one.changes:begin("change", LOUDER, { minutes = 2, evictions_pct = 20, hit_points = 1 })
+        one.changes:step(one.connection, now_s)
+        repeat
+            one.answer_first()
+            one.changes:step(one.connection, now_s)
+        until one.queue[1].line == "verbosity 1"
+        one.answer_first() -- the server has it
+        one.queue, one.is_down = {}, true
+        one.changes:step(one.connection, now_s)
+        assert.equal("the connection broke, so the outcome of verbosity 1 is unknown", one.changes:take_news())
+        assert.is_nil(one.changes:due_s())
+        assert.truthy(select(2, one.changes:propose("undo")):find("^the outcome of the last change is unknown: "))
+        one.is_down, one.connection.generation = false, 2
+        one.run()
+        assert.equal("verbosity 0 → 1", one.changes:take_news())
+        assert.equal(120, one.changes:trial_left_s())
+        assert.is_true(one.changes:leave())
+        one.run()
+        assert.equal("0", one.verbosity)
+    end)
+
     it("on trial show the time left, and stay when they are kept or go back when slatetop ends", function()
         for _, is_kept in ipairs({ true, false }) do
             local one = console()

@@ -73,7 +73,7 @@ describe("a change from slatetop", function()
         local console = new_console(server)
         assert.equal("the server answered OK, but slab_automove is off",
             console.begin({ { name = "slab_automove", value = "1" } }))
-        assert.equal("", console.text)
+        assert.same({}, entries(console))
         assert.truthy(#server.log < 300, "patient looks, not a storm of them")
     end)
 
@@ -112,7 +112,7 @@ describe("a change from slatetop", function()
         server.settings.verbosity = nil
         assert.equal("this server has no setting verbosity", console.begin({ { name = "verbosity", value = "1" } }))
         assert.equal("", server:sent())
-        assert.equal("", console.text)
+        assert.same({}, entries(console))
     end)
 
     it("that is refused has a message without escape sequences", function()
@@ -124,7 +124,7 @@ describe("a change from slatetop", function()
             local said = console.begin({ { name = "slab_automove", value = "1" } })
             assert.truthy(said:find("slab_automove stays off", 1, true) and said:find(part, 1, true), said)
             assert.is_nil(said:find("%c"), said)
-            assert.equal("", console.text)
+            assert.same({}, entries(console))
         end
     end)
 
@@ -146,8 +146,9 @@ describe("a change from slatetop", function()
     it("with an unknown outcome is looked up when the server answers again", function()
         local setting <const>, move <const> = { name = "slab_automove", value = "1" }, { from = 4, to = 12, pages = 1 }
         for _, case in ipairs({ { setting, "slabs automove 1", false, "automove mode is off: not set" },
-            { setting, "slabs automove 1", true, "automove mode is ratio: set, but not on record" },
-            { move, "slabs reassign 4 12", true, "class 4 has 63 pages now, and class 12 has 2" } }) do
+            { setting, "slabs automove 1", true, "automove mode off → ratio" },
+            { move, "slabs reassign 4 12", false, "no page moved from class 4 to class 12" },
+            { move, "slabs reassign 4 12", true, "moved 1 of 1 page from class 4 to class 12" } }) do
             local server = new_server()
             local console = new_console(server)
             assert.is_true(console.acting:begin("change", { case[1] }, STOCK, true, NO_TRIAL))
@@ -163,12 +164,16 @@ describe("a change from slatetop", function()
             end
             console.is_up = false
             assert.equal(("the connection broke, so the outcome of %s is unknown"):format(case[2]), console.run())
+            assert.is_true(entries(console)[1].unknown)
+            assert.truthy(console.undo():find("^the outcome of the last change is unknown: "))
             console.is_up = true
-            assert.equal(case[4], console.run())
-            local notes = console.acting.notes
-            assert.equal(2, #notes) -- the unknown outcome, and what was found
-            assert.equal(case[4], notes[2].text)
-            assert.is_nil(console.acting.unknown)
+            local said, notes = console.run(20), console.acting.notes
+            assert.equal(case[4], said:sub(1, #case[4]))
+            assert.same({ 2, said }, { #notes, notes[2].text }) -- the unknown outcome, and what was found
+            assert.equal(case[3] and 1 or 0, #entries(console))
+            assert.is_nil((entries(console)[1] or {}).unknown)
+            console.undo()
+            assert.same({ "0", 64, 1 }, { server.settings.slab_automove, server.pages[4], server.pages[12] })
         end
     end)
 end)
@@ -260,10 +265,10 @@ describe("a move from slatetop", function()
         local console = new_console(server)
         local said = console.begin(move(1))
         assert.truthy(said:find("moved 0 of 1 page", 1, true), said)
-        assert.equal("", console.text)
+        assert.same({}, entries(console))
     end)
 
-    it("that ends with the connection is on record as far as the console saw it", function()
+    it("of which the connection breaks is on record as far as the server made it", function()
         local server = new_server()
         local console = new_console(server)
         assert.is_true(console.acting:begin("change", move(3), STOCK, true, NO_TRIAL))
@@ -277,8 +282,10 @@ describe("a move from slatetop", function()
         end
         console.is_up = false
         console.run()
-        assert.equal(1, entries(console)[1].pages)
+        assert.is_true(entries(console)[1].unknown)
         console.is_up = true
+        assert.truthy(console.run(20):find("^moved 1 of 3 pages from class 4 to class 12.*the connection broke$"))
+        assert.equal(1, entries(console)[1].pages)
         local _, proposed = console.undo()
         assert.same({ { from = 12, to = 4, pages = 1 } }, proposed.changes)
     end)

@@ -5,12 +5,12 @@
 -- No I/O: the owner passes in replies and times (by slate.base.clock), and sends the lines that `step` returns. A plan
 -- is carried out step by step and stops at the first failure; its changes are one entry of the list of undo.
 local audit = require "slate.facts.audit"
-local class_ids = require "slate.facts.class_ids"
 local clock = require "slate.base.clock"
 local find = require "slate.base.find"
 local limits = require "slate.judge.thresholds"
 local bounds = require "slate.judge.bounds"
 local prediction = require "slate.judge.prediction"
+local recorded = require "slate.act.recorded"
 local shown = require "slate.act.shown"
 local snapshot = require "slate.facts.snapshot"
 local steps = require "slate.act.steps"
@@ -28,10 +28,10 @@ Acting.__index = Acting
 Acting.__name = "slate.act.acting"
 
 --- about: server (its name), observer (of slate.judge.view; the owner shows each snapshot to it) and record (of
--- slate.facts.audit.file, with read, a function that returns the end of its text). Fields for the owner: notes, a list
+-- slate.facts.audit_file, with read, a function that returns the end of its text). Fields for the owner: notes, a list
 -- of { kind = "you" | "alarm", text } to show and clear; news, the last outcome; has_failed, of the last run; run (a
--- change is under way), trial, outcome (the verdict of the last change is shown) and unknown (a step whose outcome the
--- server is asked for once it answers again), nil when there is none.
+-- change is under way), trial, outcome (the verdict of the last change is shown) and unknown (an entry of which the
+-- outcome is to be read back), nil when there is none.
 function M.new(about)
     return setmetatable({ server = about.server, observer = about.observer, record = about.record, undo = {}, redo = {},
         refused = {}, notes = {} }, Acting)
@@ -46,7 +46,8 @@ function Acting:context()
     local server, who = self.server, self.who
     return {
         who = who, server = { name = server }, record = self.record, command = self.run and self.run.command,
-        group = self.run and self.run.group, named = shown.named,
+        group = self.run and self.run.group, named = shown.named, reopens = math.huge,
+        reopen = function(_, client) return client:reopen() end,
         print_note = function(_, text) self:note("alarm", text) end,
         snapshot = function(_, client)
             return snapshot.take(client, { server = server, slated = who.slated, settings = true })
@@ -105,27 +106,6 @@ local function forget(list, one)
     end
 end
 
--- The steps that take a list of entries back, the last first, and words on class ids that changed; nil and a message if
--- one entry cannot be taken back. now: the last snapshot of the server, or nil.
-local function way_back(entries, now)
-    local list, all_words = {}, ""
-    for i = #entries, 1, -1 do
-        local entry, step, words = entries[i], nil, ""
-        if now then
-            entry, words = class_ids.of_now(entry, now.classes)
-        end
-        all_words = all_words .. words
-        if entry then
-            step, words = steps.reverse(entry, now and now.general)
-        end
-        if not step then
-            return nil, words
-        end
-        list[#list + 1] = step
-    end
-    return list, all_words
-end
-
 -- Notes the end of a step. A change that was not sent is an event only if it failed, with its title.
 function Acting:note_step(run, step, text, is_done, is_changed)
     local prefix = PREFIXES[run.kind] or ""
@@ -149,7 +129,7 @@ function Acting:do_step(client, run, i)
         words, id, code, extra, is_restarted = steps.end_trial(context, client, taken, self.trial.snapshot, progress)
         self.trial.why = is_restarted and RESTARTED or self.trial.why
     elseif run.kind == "look" then
-        words, id = steps.words_now(context, client, step)
+        words, id = shown.read_back(taken, recorded.read_back(context, client, taken))
     elseif taken then
         words, id, code, extra = steps.take_back(context, client, taken, { is_redo = run.kind == "redo",
             leaves = #run.steps > 1, progress = progress })
@@ -300,7 +280,7 @@ function Acting:own_change(last)
 end
 
 function Acting:propose(of, title)
-    local list, words = way_back(of.entries, self.observer.now)
+    local list, words = shown.way_back(of.entries, self.observer.now)
     if not list then
         return nil, words
     end
@@ -355,7 +335,11 @@ end
 -- replies: of the server, as slate.facts.settings_shown takes them; nil: not known. `begin` of kind undo takes it back.
 function Acting:propose_undo(replies)
     local last, text, own = self:last_change()
-    if not last and not own then
+    local unknown = audit.last_unknown(text, self.server)
+    if unknown then -- it is read back first
+        self.unknown = not self.run and unknown or nil
+        return nil, "the outcome of the last change is unknown: " .. shown.entry(unknown)
+    elseif not last and not own then
         return nil, "nothing to undo: no change to this server is on record that was not taken back"
     end
     local proposed, why = self:propose_entry(last, text, own)
@@ -405,7 +389,7 @@ function Acting:watch_trial(is_up)
     end
     trial.why = trial.why or self:why_over(trial)
     if trial.why and is_up then
-        local list, message = way_back(trial.entry.entries)
+        local list, message = shown.way_back(trial.entry.entries)
         if list then
             self:start("trial", list, trial.entry, shown.title(list))
         else -- the operator has to take the trial back
@@ -436,24 +420,38 @@ local function withhold(run)
     end
 end
 
---- Does what is due. is_up: the connection on which the change under way began still stands. is_late: the server does
--- not answer. Returns the line to send, if any, and whether its answer is statistics. Sets is_changed when the server
--- was changed.
+-- The connection broke. A step whose command was sent waits for another one, over which its outcome is read back.
+function Acting:cut(run)
+    local why = run.sent and ("the connection broke, so the outcome of %s is unknown"):format(run.sent)
+        or ("the connection broke: nothing %swas sent"):format(run.at > 1 and "more " or "")
+    run.talk:cut(why)
+    if run.talk.is_cut then
+        self.news, self.has_failed = why, true
+        self:note("alarm", why)
+    end
+end
+
+--- Does what is due. is_up: the connection on which the change under way began still stands, or, after it broke, there
+-- is another one. is_late: the server does not answer. Returns the line to send, if any, and whether its answer is
+-- statistics. Sets is_changed when the server was changed.
 function Acting:step(is_up, is_late)
     self:follow_outcome()
     self:watch_trial(is_up) -- its end has the figures that the outcome has
     if self.unknown and is_up and not self.run then
-        local step = self.unknown
+        local entry = self.unknown
         self.unknown = nil
-        self:start("look", { step }, nil, shown.title({ step }))
+        self:start("look", { shown.step_of(entry) }, { entries = { entry } }, "reading back " .. shown.entry(entry))
     end
     local run = self.run
     if not run then
         return nil
+    elseif run.talk.is_cut then
+        if not is_up then
+            return nil
+        end
+        run.talk:go_on(true)
     elseif not is_up then
-        self.unknown = (run.sent and run.kind ~= "trial" or run.kind == "look") and run.steps[run.at] or nil
-        run.talk:break_off(run.sent and ("the connection broke, so the outcome of %s is unknown"):format(run.sent)
-            or ("the connection broke: nothing %swas sent"):format(run.at > 1 and "more " or ""))
+        self:cut(run)
     elseif is_late then
         withhold(run)
     end
@@ -480,7 +478,9 @@ end
 --- When the next work is due, by slate.base.clock; nil if none is.
 function Acting:due_s()
     local run, trial = self.run, self.trial
-    if run then
+    if run and run.talk.is_cut then
+        return nil
+    elseif run then
         return not run.talk.is_waiting and (run.talk.due_s or 0) or run.talk.line and 0 or nil
     end
     return trial and not trial.why and trial.begun_s + trial.minutes * 60 or nil
@@ -511,7 +511,7 @@ function Acting:leftovers()
         self:end_run()
         list[1] = self.news
     end
-    for _, step in ipairs(self.trial and way_back(self.trial.entry.entries, self.observer.now) or {}) do
+    for _, step in ipairs(self.trial and shown.way_back(self.trial.entry.entries, self.observer.now) or {}) do
         list[#list + 1] = "the server did not answer, so the trial is still on; to end it: " .. shown.title({ step })
     end
     return table.concat(list, "\n")
@@ -520,7 +520,9 @@ end
 --- The work under way, for the message line; "" for none.
 function Acting:words()
     local run, trial, outcome = self.run, self.trial, self.outcome
-    if run and run.is_late and run.sent then
+    if run and run.talk.is_cut then
+        return "the connection broke: the last change is read back once the server answers"
+    elseif run and run.is_late and run.sent then
         return ("no answer for %s to %s: it is verified once it comes"):format(
             units.age(clock.steady_s() - run.sent_s), run.sent)
     elseif run then

@@ -83,6 +83,10 @@ end
 -- number of changes that were not taken back because others changed the same.
 function M.go_back(context, client, done, before)
     local steps, failed, is_restarted, left = require "slate.act.steps", 0, false, 0
+    local under_way = context.command and context.command.under_way -- an interrupt came before its outcome
+    if under_way and under_way.server == context.server.name and done[#done] ~= under_way then
+        done[#done + 1] = under_way
+    end
     for i = #done, 1, -1 do
         local words, problem, entry, _, was_restarted = steps.end_trial(context, client, done[i], before)
         context:print_note(words and (entry and "back: " .. words or words) or "not taken back: " .. problem)

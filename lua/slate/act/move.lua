@@ -309,6 +309,20 @@ local function send(client, command, result, until_s)
     end
 end
 
+--- Fills in the result of a plan that was carried out since started_s; returns it, or nil, message, code.
+function M.verify(client, plan, result, started_s)
+    local after, message, code = snapshot.take(client, {})
+    if not after then
+        return nil, message, code
+    end
+    if plan.slated then
+        plan.moves_after = client:stats("moves")
+    end
+    outcome.verify(result, plan, after)
+    result.elapsed_s = clock.steady_s() - started_s
+    return result
+end
+
 --- Carries a plan out.
 -- options: wait (verify each move by its outcome), limit_s (for all moves), progress (function of pages moved, wanted,
 -- busy retries), result (a table to fill, so that an interrupted caller still sees how far the moves got). Returns the
@@ -345,18 +359,9 @@ function M.run(client, plan, options)
         end
     end
     if options.wait then
-        local after, message, code = snapshot.take(client, {})
-        if not after then
-            return nil, message, code
-        end
-        if plan.slated then
-            plan.moves_after = client:stats("moves")
-        end
-        outcome.verify(result, plan, after)
-    else
-        result.state = "accepted"
+        return M.verify(client, plan, result, started_s)
     end
-    result.elapsed_s = clock.steady_s() - started_s
+    result.state, result.elapsed_s = "accepted", clock.steady_s() - started_s
     return result
 end
 

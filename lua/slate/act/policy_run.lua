@@ -40,8 +40,8 @@ Runner.__name = "slate.act.policy_run"
 
 --- client: of slate.wire.client; running: of slate.policy.file.
 -- options: server, slated (for the snapshots and the moves), dry_run, max_pages (in all; nil: no limit),
--- pages_per_minute (in any sixty seconds; nil: no limit), on_moved (called with the plan and the result, of
--- slate.act.move, of each move that has moved pages).
+-- pages_per_minute (in any sixty seconds; nil: no limit), move (called with a plan and options, as
+-- slate.act.move.run, to make a move; nil: that makes it).
 function M.new(client, running, options)
     return setmetatable({
         client = client, running = running, options = options, decisions = 0, pages_moved = 0, pages_wanted = 0,
@@ -105,7 +105,12 @@ function Runner:carry_out(one, now)
     })
     local result
     if plan then
-        result, message, code = move.run(self.client, plan, { wait = true, limit_s = MOVE_LIMIT_S })
+        local how = { wait = true, limit_s = MOVE_LIMIT_S }
+        if self.options.move then
+            result, message, code = self.options.move(plan, how)
+        else
+            result, message, code = move.run(self.client, plan, how)
+        end
     end
     if not result then
         one.state, one.outcome, one.pages_moved = "refused", message, 0
@@ -116,9 +121,6 @@ function Runner:carry_out(one, now)
     end
     one.state, one.outcome, one.pages_moved = result.state, move_outcome.words(plan, result), result.pages_moved
     one.items_lost, one.items_rescued = result.items_lost, result.items_rescued
-    if result.pages_moved > 0 and self.options.on_moved then
-        self.options.on_moved(plan, result)
-    end
     return true
 end
 

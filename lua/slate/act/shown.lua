@@ -3,6 +3,7 @@
 --
 -- slatetop's review has changes { from, to, pages } (class ids; to 0: the pool) and { name, value, and of an undo of
 -- chunk sizes auto, as in its step }, with values as on the screen. A step is of slate.act.steps.
+local class_ids = require "slate.facts.class_ids"
 local find = require "slate.base.find"
 local gather = require "slate.base.gather"
 local geometry = require "slate.facts.geometry"
@@ -211,12 +212,48 @@ function M.short(list, entries, title, text)
     return text
 end
 
+--- The step by which an entry of the record was made.
+function M.step_of(entry)
+    return { kind = entry.what, name = entry.name, value = entry.is, line = entry.is, src = entry.src, dst = entry.dst,
+        pages = entry.pages }
+end
+
+--- The steps that take a list of entries back, the last first, and words on class ids that changed; nil and a message
+-- if one entry cannot be taken back. now: the last snapshot of the server, or nil.
+function M.way_back(entries, now)
+    local list, all_words = {}, ""
+    for i = #entries, 1, -1 do
+        local entry, step, words = entries[i], nil, ""
+        if now then
+            entry, words = class_ids.of_now(entry, now.classes)
+        end
+        all_words = all_words .. words
+        if entry then
+            step, words = steps.reverse(entry, now and now.general)
+        end
+        if not step then
+            return nil, words
+        end
+        list[#list + 1] = step
+    end
+    return list, all_words
+end
+
 --- A change that another program made, in words. entry: of the record of changes.
 function M.entry(entry)
-    local what = entry.what == "set" and recorded({ name = entry.name, value = entry.is }, entry)
-        or entry.what == "geometry" and entry.is
-        or steps.words({ kind = "move", src = entry.src, dst = entry.dst, pages = entry.pages })
+    local step = M.step_of(entry)
+    local what = entry.what == "set" and recorded(step, entry) or entry.what == "geometry" and entry.is
+        or steps.words(step)
     return ("%s, change %d on record"):format(what, entry.id)
+end
+
+--- What was read back of an entry of unknown outcome, in words; or nil and why that failed. is_made, words: of
+-- slate.act.recorded.
+function M.read_back(entry, is_made, words)
+    if is_made == nil then
+        return nil, words
+    end
+    return M.entry(entry) .. (is_made and ": it was made" or ": it was not made: " .. words)
 end
 
 return M

@@ -8,10 +8,12 @@
 -- slate.facts.audit, and named, a function that turns the name and value of a setting into those of a screen.
 local audit = require "slate.facts.audit"
 local class_ids = require "slate.facts.class_ids"
+local clock = require "slate.base.clock"
 local faults = require "slate.facts.faults"
 local geometry = require "slate.facts.geometry"
 local move = require "slate.act.move"
 local move_outcome = require "slate.act.move_outcome"
+local recorded = require "slate.act.recorded"
 local runtime = require "slate.facts.runtime"
 local settings = require "slate.facts.settings"
 local settings_change = require "slate.facts.settings_change"
@@ -85,28 +87,28 @@ local function set(context, client, change, undoes)
     if fault then
         context:print_note("caution: " .. fault)
     end
-    local sizes = chunk_sizes(client, change)
-    local ok, message, code, now = runtime.apply(client, change, context.who)
-    if not (ok or now) or now and settings.same(change.name, change.was, now) then
-        return nil, message, code
-    end
-    -- A change that came out otherwise than meant is on record, too. If it was an undo, the change before stands.
-    local entry = { what = "set", name = change.name, was = change.was, is = now or change.is, back = change.back,
-        chunk_sizes = sizes, undoes = ok and undoes }
-    local id = audit.note(context, entry)
+    local entry = { what = "set", name = change.name, was = change.was, is = change.is, back = change.back,
+        chunk_sizes = chunk_sizes(client, change), undoes = undoes }
+    local ok, id, code, partly = recorded.make(context, client, entry, function()
+        local ok, message, code, now = runtime.apply(client, change, context.who)
+        entry.is = now or change.is
+        if now and not settings.same(change.name, change.was, now) then -- otherwise than meant
+            entry.is_partly, entry.undoes = true, nil -- if it was an undo, the change before stands
+            message = ("%s, and was %s"):format(message, settings.named(change.name, change.was))
+        end
+        return ok, message, code
+    end)
     if not ok then
-        return nil, ("%s, and was %s%s"):format(message, settings.named(change.name, change.was),
-            id and ("; undo takes change %d back"):format(id) or ""), code, entry
+        local hint = partly and partly.id and not partly.unknown and ("; undo takes change %d back"):format(partly.id)
+        return nil, id .. (hint or ""), code, partly
     end
-    return M.changed_words(change), id, entry
+    return M.changed_words(entry), id, entry
 end
 
---- Sends an order that changes the chunk sizes, and records it with the server's number of the change, and with the
--- value of slab_geometry_auto before it. undoes: the id of a change that it takes back; step.auto: the value of
--- slab_geometry_auto before that change, which comes back with the sizes: slated's revert sets it off. Returns a
--- sentence, the id on record and the entry; or nil, message, code, and the entry of sizes that change even so.
-function M.order(context, client, step, undoes)
-    local before = geometry.read(client) or {}
+local AUTO_OFF <const> = "the chunk sizes change, but automatic sizes stay off: "
+
+-- Sends an order and the line that completes it. "sent"; or nil, message, code; the entry has what was made.
+local function order(client, step, entry)
     local ok, message, code = geometry.order(client, step.line)
     if not ok then
         return nil, message, code
@@ -119,28 +121,62 @@ function M.order(context, client, step, undoes)
     if answer and not ok then
         message, code = runtime.refusal(answer)
     end
-    local change = geometry.read(client) or {}
-    local entry = { what = "geometry", is = step.line, undoes = undoes, generation = change.generation,
-        auto_was = before.auto }
-    local id = audit.note(context, entry)
+    entry.generation = (geometry.read(client) or entry).generation
+    entry.is_partly = true
+    return ok and "sent", not ok and AUTO_OFF .. message or nil, code
+end
+
+--- Sends an order that changes the chunk sizes, and records it with the server's number of the change, and with the
+-- value of slab_geometry_auto before it. undoes: the id of a change that it takes back; step.auto: the value of
+-- slab_geometry_auto before that change, which comes back with the sizes: slated's revert sets it off. Returns a
+-- sentence, the id on record and the entry; or nil, message, code, and the entry of sizes that change even so.
+function M.order(context, client, step, undoes)
+    local before = geometry.read(client) or {}
+    local entry = { what = "geometry", is = step.line, undoes = undoes, auto_was = before.auto,
+        generation = before.generation and before.generation + 1 }
+    local ok, id, code, partly = recorded.make(context, client, entry, function()
+        return order(client, step, entry)
+    end)
     if not ok then
-        return nil, "the chunk sizes change, but automatic sizes stay off: " .. message, code, entry
+        return nil, id, code, partly
+    elseif ok ~= "sent" and #geometry.lines(step.line, step.auto) > 1 then -- read back: the second line was not sent
+        return nil, AUTO_OFF .. "the connection broke", "closed", entry
     end
     return M.words(step), id, entry
 end
 
--- Pages that moved go on record, even if others did not move, or the connection broke.
-local function move_pages(context, client, plan, undoes, progress)
-    local seen = {}
-    local result, message, code = move.run(client, plan, { wait = true, limit_s = MOVE_LIMIT_S, result = seen,
-        progress = progress })
-    local made = result or { pages_moved = seen.pages_seen or 0, items_lost = seen.items_lost }
-    local entry = made.pages_moved > 0 and audit.move(plan, made, { undoes = undoes }) or nil
-    local id = entry and audit.note(context, entry)
+--- Carries out a plan of slate.act.move, on record: pages that moved, even if others did not. options: as for its run;
+-- fields: others of the entry. Returns the result, its id on record and the entry, both nil if no page moved; or nil,
+-- message, code, and the entry of pages that moved, or may have moved.
+function M.move(context, client, plan, options, fields)
+    local entry, seen, began_s = audit.move(plan, fields), options.result or {}, clock.steady_s()
+    options.result = seen
+    local result, id, code, made = recorded.make(context, client, entry, function()
+        local result, message, code = move.run(client, plan, options)
+        local found = result or { pages_moved = seen.pages_seen or 0, items_lost = seen.items_lost }
+        if result or not client.broken then
+            entry.pages, entry.is_partly = found.pages_moved or found.pages_accepted, true
+            entry.dst_pages, entry.items_lost = found.dst_pages_after, found.items_lost
+        end
+        return result, message, code
+    end)
     if not result then
-        return nil, message, code, entry
+        return nil, id, code, made
+    elseif result == true then -- read back
+        seen.why = entry.pages < plan.pages and "the connection broke" or nil
+        local problem, why
+        result, problem, why = move.verify(client, plan, seen, began_s)
+        return result, result and id or problem, why or entry, entry
     end
-    if result.state ~= "moved" then
+    return result, id, made
+end
+
+local function move_pages(context, client, plan, undoes, progress)
+    local result, id, entry, made = M.move(context, client, plan, { wait = true, limit_s = MOVE_LIMIT_S,
+        progress = progress }, { undoes = undoes })
+    if not result then
+        return nil, id, entry, made
+    elseif result.state ~= "moved" then
         return nil, move_outcome.words(plan, result), "no", entry
     end
     return move_outcome.words(plan, result), id, entry
@@ -282,6 +318,13 @@ end
 -- The step that takes an entry back now, and words on what it leaves to others; false and words on what others made of
 -- all of it since, which is not overwritten without `force`; or nil, message, code.
 local function step_back(context, client, entry, force)
+    if entry.unknown then
+        local is_made, why, code = recorded.read_back(context, client, entry)
+        if not is_made then
+            entry.is_unmade = is_made == false
+            return is_made, entry.is_unmade and "it was not made: " .. why or why, code
+        end
+    end
     local general, message, code = stats.read(client)
     if not general then
         return nil, message, code
@@ -303,7 +346,7 @@ end
 
 --- The way to overwrite what others made of an entry; "" where there is none.
 function M.way_to_force(context, entry)
-    local can_force = entry.id and not entry.undoes and entry.what ~= "geometry"
+    local can_force = entry.id and not entry.undoes and not entry.is_unmade and entry.what ~= "geometry"
     return can_force and ("; to take it back anyway: slatectl -s %s undo %d --force"):format(context.server.name,
         entry.id) or ""
 end
@@ -363,22 +406,6 @@ function M.left_by_restart(context, client, entry)
         return nil, message, code
     end
     return ("%s is %s%s"):format(now.name, now.stands and "still " or "", now.value), now.stands
-end
-
---- What the server has now of a step whose outcome is unknown, in words; or nil, message, code.
-function M.words_now(context, client, step)
-    if step.kind == "geometry" then
-        return "the Tune view shows whether the chunk sizes change"
-    elseif step.kind == "move" then
-        local pages, message, code = stats.read(client, "slabs")
-        return pages and ("class %d has %d pages now, and class %d has %d"):format(step.src,
-            pages[step.src .. ":total_pages"] or 0, step.dst, pages[step.dst .. ":total_pages"] or 0), message, code
-    end
-    local now, message, code = setting_now(context, client, { name = step.name, is = step.value })
-    if not now then
-        return nil, message, code
-    end
-    return ("%s is %s: %s"):format(now.name, now.value, now.stands and "set, but not on record" or "not set")
 end
 
 --- Takes back an entry of a trial, but for what others made of it. After a restart of the server since the snapshot

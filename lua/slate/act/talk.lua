@@ -67,8 +67,19 @@ function Client:stats_groups(groups)
     return found, refused
 end
 
+--- Waits for another connection after one broke. True, and commands are withheld from now on; or nil, message, code.
+function Client:reopen()
+    local has_one = coroutine.yield()
+    if not has_one then
+        return nil, self.broken, "closed"
+    end
+    self.withheld, self.broken = "the connection broke: nothing more was sent", nil
+    return true
+end
+
 --- A talk that has begun: its body has run up to the first line or pause. Fields: line and is_stats (what to send; the
--- answer is statistics), due_s (when to go on without a reply), results (packed, at the end) or failure.
+-- answer is statistics), due_s (when to go on without a reply), is_cut (it waits for another connection), results
+-- (packed, at the end) or failure.
 function M.new(body)
     local one = setmetatable({ client = setmetatable({}, Client), thread = coroutine.create(body) }, Talk)
     one:go_on(one.client)
@@ -78,13 +89,15 @@ end
 --- Resumes the body with the values for which it waits.
 function Talk:go_on(...)
     local results = table.pack(coroutine.resume(self.thread, ...))
-    self.line, self.due_s, self.is_waiting = nil, nil, nil
+    self.line, self.due_s, self.is_waiting, self.is_cut = nil, nil, nil, nil
     if not results[1] then
         self.is_over, self.failure = true, tostring(results[2])
     elseif coroutine.status(self.thread) == "dead" then
         self.is_over, self.results = true, table.pack(table.unpack(results, 2, results.n))
     elseif type(results[2]) == "number" then
         self.due_s = clock.steady_s() + results[2]
+    elseif results[2] == nil then
+        self.is_cut = true
     else
         self.line, self.is_stats, self.is_waiting = results[2], results[3], true
     end
@@ -117,7 +130,16 @@ function Talk:withhold(why)
     self.client.withheld = why
 end
 
---- The connection is gone: every request of the body from now on fails with the message `why`.
+--- The connection is gone: every request of the body from now on fails with the message `why`, until the body waits for
+-- another connection; go_on(true) tells it that there is one.
+function Talk:cut(why)
+    self.client.broken = why
+    while not self.is_over and not self.is_cut do
+        self:go_on(nil, why, "closed")
+    end
+end
+
+--- As cut, and there will be no other connection.
 function Talk:break_off(why)
     self.client.broken = why
     while not self.is_over do

@@ -153,6 +153,17 @@ function Context:open()
     return client, who, code
 end
 
+--- Gives a client whose connection broke another one. why: the message of the break. True, or nil, message, code.
+function Context:reopen(client, why)
+    self:print_note(why .. ": what came of the last command is read back")
+    local other, message, code = self:open()
+    if not other then
+        return nil, message, code
+    end
+    client:take_over(other)
+    return true
+end
+
 --- The snapshots of all recordings with these paths, in order of time, or nil, message, code.
 function Context:recordings(paths)
     local record, all = require "slate.facts.record", {}

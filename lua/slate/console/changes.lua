@@ -15,7 +15,7 @@ local TAIL_BYTES <const>, RECENT_S <const> = 1 << 18, 60
 --- How long slatetop waits at its end for trials to go back.
 M.LEAVE_S = 10
 
--- The record of changes, of slate.facts.audit, in the file at a path; "": there is none.
+-- The record of changes, as of slate.facts.audit_file, in the file at a path; "": there is none.
 local function record_of(path)
     local files = require "slate.console.files"
     local function append(compose)
@@ -126,9 +126,10 @@ function Changes:step(connection, now_s, is_late)
         return false
     end
     local was_running = has(self, "run")
-    self.generation = was_running and self.generation or connection.generation
+    local is_bound = was_running and not self.acting.run.talk.is_cut -- to the connection of its first line
+    self.generation = is_bound and self.generation or connection.generation
     local is_up = connection:is_up() and self.generation == connection.generation
-        and (was_running or self.model.link == "up" and not is_late)
+        and (is_bound or self.model.link == "up" and not is_late)
     local line, is_stats = call(self, "step", is_up, is_late)
     if line and connection:send(line, is_stats and "stats" or "line", now_s, taker(self)) then
         connection:flush(now_s)

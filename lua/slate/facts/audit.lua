@@ -10,6 +10,12 @@
 -- is the id of the command's first change, if the command made several; run is that of the first page that a run of a
 -- policy moved. A line with what = "outcome" has no id: it has the outcome, in words and figures, of the change whose
 -- id is `of`.
+--
+-- An entry is written before its first line is sent, with unknown = true. A line with what = "settled" ends that: made
+-- is whether the change with the id `of` was made, and its other fields replace those of the entry. So a change of
+-- which the answer never came is on record, too.
+local audit_file = require "slate.facts.audit_file"
+local find = require "slate.base.find"
 local gather = require "slate.base.gather"
 
 local M = {}
@@ -38,7 +44,7 @@ local WHOLE <const> = {
         return type(entry.is) == "string" and entry.is:find("^slabs geometry %g[%g ]*$") ~= nil
     end,
 }
-local INTEGERS <const> = { "undoes", "with", "fleet", "run", "dst_pages" }
+local INTEGERS <const> = { "undoes", "with", "fleet", "run", "src_pages", "dst_pages" }
 
 -- True if an entry has all fields that an undo needs, and those of its readers have their types. A damaged or later
 -- record may have other fields.
@@ -49,6 +55,20 @@ local function is_complete(entry)
         and type(entry.server) == "string" and (entry.back == nil or is_text(entry.back))
         and (entry.who == nil or type(entry.who) == "string")
         and type(entry.time_s) == "number" and entry.time_s >= 0 and entry.time_s < LAST_S
+end
+
+-- The fields of an entry that are known once the change was made.
+local SETTLED <const> = { "is", "pages", "src_pages", "dst_pages", "items_lost", "generation", "undoes" }
+
+-- Completes an entry by its line of what = "settled"; nil: there is none. False if the change was not made.
+local function settle(entry, line)
+    if line then
+        entry.unknown = nil
+        for _, name in ipairs(SETTLED) do
+            entry[name] = line[name]
+        end
+    end
+    return not line or line.made == true and is_complete(entry)
 end
 
 -- The entry of a line; {} if the line is no entry.
@@ -71,6 +91,9 @@ function M.entries(text)
         local entry = entry_of(line)
         if is_complete(entry) then
             list[#list + 1], by_id[entry.id] = entry, entry
+        elseif entry.what == "settled" and by_id[entry.of] and not settle(by_id[entry.of], entry) then
+            table.remove(list, (find.place(list, by_id[entry.of])))
+            by_id[entry.of] = nil
         elseif entry.what == "outcome" and by_id[entry.of] and type(entry.words) == "string" then
             local of = by_id[entry.of]
             of.outcome = entry.words
@@ -92,13 +115,19 @@ function M.backwards(from)
             list[#list + 1] = line
         end
     end
-    local i = #list + 1
+    local i, settled = #list + 1, {}
     return function()
         while i > 1 do
             i = i - 1
             local entry = is_of_text and entry_of(list[i]) or list[i]
-            if is_complete(entry) then
-                return entry
+            if entry.what == "settled" and entry.of then
+                settled[entry.of] = settled[entry.of] or entry
+            elseif is_complete(entry) then
+                local line = settled[entry.id]
+                settled[entry.id] = nil -- the number of a change that was not made is given again
+                if settle(entry, line) then
+                    return entry
+                end
             end
         end
     end
@@ -176,15 +205,9 @@ function M.judged_moves(text, server)
     return list
 end
 
--- The text of the record at a path; "" if there is none.
-local function text_at(path)
-    local input = require "slate.base.input"
-    return path and input.kind(path) ~= "device" and input.read(path) or ""
-end
-
 --- The same of the record in the environment's place; empty if there is none.
 function M.judged_moves_on_record(server)
-    return M.judged_moves(text_at(M.path()), server)
+    return M.judged_moves(audit_file.text(M.path()), server)
 end
 
 --- The author of the last change of a setting of a server to a value that a record has since a time of day; nil if it
@@ -242,68 +265,8 @@ function M.number(entry, text, who)
     return line_behind(text, entry)
 end
 
-local function open_to_append(path)
-    local file, problem = io.open(path, "a+")
-    if not file then
-        local shell = require "slate.base.shell"
-        shell.run("mkdir -p " .. shell.word(path:match("^(.*)/") or ".") .. " 2>/dev/null")
-        file, problem = io.open(path, "a+")
-    end
-    return file, problem
-end
-
--- Waits for the lock of a file that this process has open; slatetop takes the lock, too. Closing the file releases it.
--- Lua cannot lock a file. But a lock belongs to the open file, which a child shares: so flock(1) takes it. After 5 s
--- without the lock the change is recorded all the same: two entries with one id do less harm than a missing one.
-local LOCK <const> = [[for fd in /dev/fd/*; do
-    case ${fd##*/} in [012]) continue ;; esac
-    if [ "$fd" -ef %s ]; then flock -w 5 "${fd##*/}"; break; fi
-done 2>/dev/null]]
-
-local function append_to(path, compose)
-    local input = require "slate.base.input"
-    local kind = input.kind(path)
-    if kind == "other" or kind == "socket" then
-        return nil, ("cannot write %s: %s"):format(path, input.NOT_REGULAR)
-    end
-    local file, problem = open_to_append(path)
-    if not file then
-        return nil, "cannot write " .. problem
-    end
-    local shell = require "slate.base.shell"
-    shell.run(LOCK:format(shell.word(path)))
-    local ok
-    ok, problem = file:write(compose(kind ~= "device" and file:read("a") or "")) -- a device may have no end
-    if ok then
-        ok, problem = file:flush()
-    end
-    file:close()
-    return ok and true or nil, not ok and ("cannot write %s: %s"):format(path, problem) or nil
-end
-
--- The author of changes: user@host, or the one of these that is known.
-local function author()
-    local pipe <close> = io.popen("uname -n; id -un 2>/dev/null")
-    local host, account = pipe and pipe:read("l"), pipe and pipe:read("l")
-    local user = os.getenv("USER") or os.getenv("LOGNAME") or account
-    return user and host and user .. "@" .. host or user or host
-end
-
---- The record at a path: who, read, which returns its text, and append(compose), which calls compose with the record's
--- text and appends the line that compose returns. append returns true, or nil and a message. It runs in a coroutine:
--- Lua raises an interrupt (Ctrl-C) only in the main one, so a change is recorded before the program ends.
-function M.file(path)
-    local function append(compose)
-        if not path then
-            return nil, "there is no place for a record of changes: set HOME or SLATE_AUDIT"
-        end
-        return coroutine.wrap(append_to)(path, compose)
-    end
-    return { append = append, who = author(), read = function() return text_at(path) end }
-end
-
 local function record_of(context)
-    return context.record or M.file(M.path())
+    return context.record or audit_file.new(M.path())
 end
 
 --- The text of the record of a context, as for note_outcome.
@@ -332,7 +295,8 @@ function M.outcome_fields(outcome)
 end
 
 --- Records the outcome of the change with this id; nothing if id is nil (the change is not on record). outcome: of
--- slate.judge.verdict, with its words. context: server, print_note, and record, of `file`, or nil for the usual one.
+-- slate.judge.verdict, with its words. context: server, print_note, and record (as of slate.facts.audit_file), or nil
+-- for the usual one.
 function M.note_outcome(context, id, outcome)
     if not id then
         return
@@ -346,35 +310,90 @@ function M.note_outcome(context, id, outcome)
     end
 end
 
---- The entry of a move of pages. plan, result: of slate.act.move; fields: others of the entry, or nil.
-function M.move(plan, result, fields)
+--- The entry of a move of pages before it is sent: its pages, and those of its classes, are the wanted ones. plan: of
+-- slate.act.move; fields: others of the entry, or nil.
+function M.move(plan, fields)
     local entry, general = fields or {}, plan.before.general
-    entry.what, entry.src, entry.dst = "move", plan.src, plan.dst
-    entry.pages, entry.dst_pages = result.pages_moved or result.pages_accepted, result.dst_pages_after
-    entry.items_lost, entry.pid = result.items_lost, general.pid
+    entry.what, entry.src, entry.dst, entry.pages = "move", plan.src, plan.dst, plan.pages
+    entry.src_pages = plan.src_pages and plan.src_pages - plan.pages
+    entry.dst_pages, entry.pid = plan.dst_pages + plan.pages, general.pid
     entry.started_s = require("slate.facts.snapshot").started_s(general)
     entry.chunk_sizes = plan.slated and require("slate.facts.class_ids").chunk_sizes(entry, plan.before.classes) or nil
     return entry
 end
 
---- Records a change that was made, and gives its entry an id. A failure is only printed, because the change stands.
--- Returns the id. context: as for note_outcome, and command, a table that all changes of one command share, with the
--- id of the first, is_run for a run of a policy, and is_unrecorded after a failure; and fleet, which may be absent:
--- true for the first entry of a change to a fleet; it becomes that entry's id, for the others. group: a table
--- with fleet, in place of the context, for contexts that make one change at the same time.
-function M.note(context, entry)
+-- Puts a change on record, and gives its entry an id, which is nil after a failure; then the second result says why.
+-- context: as for note_outcome, and command, a table that all changes of one command share, with the id of the first,
+-- is_run for a run of a policy, is_unrecorded after a failure, and under_way, the entry of which the outcome is not
+-- known yet; and fleet, which may be absent: true for the first entry of a change to a fleet; it becomes that entry's
+-- id, for the others. group: a table with fleet, in place of the context, for contexts that make one change at the same
+-- time.
+local function add(context, entry)
     local record, command, group = record_of(context), context.command or {}, context.group or context
     entry.server, entry[command.is_run and "run" or "with"] = context.server.name, command.first
     entry.fleet = not entry.undoes and group.fleet or nil
     local ok, problem = record.append(function(text) return M.number(entry, text, record.who) end)
     if not ok then
         entry.id, entry.fleet = nil, nil
-        command.is_unrecorded = true
-        context:print_note("the change is made, but not on record: " .. problem)
     end
     group.fleet = entry.fleet or group.fleet -- later entries belong to the same change
     command.first = command.first or entry.id
-    return entry.id
+    return entry.id, problem
+end
+
+--- Puts a change on record before its first line is sent.
+function M.begin(context, entry)
+    entry.unknown = true
+    if context.command then
+        context.command.under_way = entry
+    end
+    add(context, entry) -- a failure is told once the change is made
+end
+
+--- Records a change that was made. A failure is only printed, because the change stands. Returns the id. context: as
+-- for begin.
+function M.note(context, entry)
+    local id, problem = add(context, entry)
+    if not id then
+        if context.command then
+            context.command.is_unrecorded = true
+        end
+        context:print_note("the change is made, but not on record: " .. problem)
+    end
+    return id
+end
+
+--- Records whether the change of an entry of `begin` was made. Returns its id, nil if it was not made or not recorded.
+function M.settle(context, entry, is_made)
+    entry.unknown, entry.src_pages = nil, nil
+    if context.command then
+        context.command.under_way = nil
+    end
+    if not entry.id then
+        return is_made and M.note(context, entry) or nil
+    end
+    local line = { schema = M.SCHEMA, what = "settled", of = entry.id, made = is_made, server = entry.server,
+        time_s = require("slate.base.clock").time_s() }
+    for _, name in ipairs(is_made and SETTLED or {}) do
+        line[name] = entry[name]
+    end
+    local ok, problem = record_of(context).append(function(text) return line_behind(text, line) end)
+    if not ok and is_made then
+        if context.command then
+            context.command.is_unrecorded = true
+        end
+        context:print_note(("change %d is made, but its outcome is not on record: %s"):format(entry.id, problem))
+    end
+    return is_made and entry.id or nil
+end
+
+--- The last entry of a server, if its outcome is unknown: a change or an undo. from: as for M.backwards.
+function M.last_unknown(from, server)
+    for entry in M.backwards(from) do
+        if entry.server == server then
+            return entry.unknown == true and entry or nil
+        end
+    end
 end
 
 --- Iterates over the changes that no later entry took back, the last first; undos are none. from: as for M.backwards.

@@ -56,8 +56,9 @@ end
 -- Some servers show a new value a moment after their OK.
 local SHOWN_WITHIN_S <const>, PAUSE_S <const> = 1, 0.02
 
--- Reads the setting back until it has the wanted value: true; or nil, message, code, and the value that it has instead.
-local function await(client, change, who)
+--- Reads a setting back until it has the wanted value, change.is, for up to a second: true; or nil, message, code
+-- ("no": it has another value), and the value that it has instead.
+function M.await(client, change, who)
     local clock = require "slate.base.clock"
     local until_s = clock.steady_s() + SHOWN_WITHIN_S
     while true do
@@ -95,7 +96,7 @@ function M.apply(client, change, who)
                 settings.named(change.name, now or change.was), message), code, now
         end
     end
-    return await(client, change, who)
+    return M.await(client, change, who)
 end
 
 return M

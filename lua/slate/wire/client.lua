@@ -88,6 +88,12 @@ function Client:close()
 end
 Client.__close = Client.close
 
+--- Goes on over the connection of another client, which may not be used any more.
+function Client:take_over(other)
+    self:close()
+    self.transport, self.broken = other.transport, nil
+end
+
 -- Sends bytes, and starts the time-out of their answer.
 function Client:send(bytes, timeout_s)
     if self.broken then

@@ -144,10 +144,25 @@ function M.console(server, who)
     return console
 end
 
---- The entries on record of a console.
+local SETTLED <const> = { "is", "pages", "src_pages", "dst_pages", "items_lost", "generation" }
+
+--- The entries on record of a console, of changes that were made or whose outcome is unknown, and the outcomes.
 function M.entries(console)
     local list = {}
-    for line in console.text:gmatch("[^\n]+") do list[#list + 1] = dkjson.decode(line) end
+    for line in console.text:gmatch("[^\n]+") do
+        local one, place = dkjson.decode(line), nil
+        for i, entry in ipairs(one.what == "settled" and list or {}) do
+            place = entry.id == one.of and i or place
+        end
+        if not place then
+            list[#list + 1] = one
+        elseif not one.made then
+            table.remove(list, place)
+        else
+            list[place].unknown = nil
+            for _, name in ipairs(SETTLED) do list[place][name] = one[name] end
+        end
+    end
     return list
 end
 

@@ -74,6 +74,7 @@ local function list(context, entries, most, words)
     local rows = gather.values(shown, function(entry)
         return { entry.id, os.date("%Y-%m-%d %H:%M:%S", math.floor(entry.time_s)), entry.server,
             what_of(entry) .. (entry.undoes and (" (undoes %d)"):format(entry.undoes) or "")
+                .. (entry.unknown and ": sent, outcome unknown" or "")
                 .. (entry.outcome and ": " .. entry.outcome or ""), entry.who or "-" }
     end)
     context:out(#rows == 0 and "no such change is on record\n" or context:table("ID|TIME<|SERVER<|CHANGE<|BY<", rows))

@@ -72,12 +72,12 @@ local function known_modes(who)
     return table.concat(names, ", ", 1, #names - 1) .. " and " .. names[#names] .. " are known"
 end
 
--- Sets the mode; the server checks a word that the library does not know.
--- Returns the mode, or nil, message, code.
-local function set_mode(client, who, word)
-    local mode = automove.of(word) or { name = word }
-    local line = must(client:command("slabs automove " .. (mode.number or mode.name)))
-    if line ~= "OK" then
+-- Sets the mode; the server checks a word that the library does not know. True, or nil, message, code.
+local function set_mode(client, who, mode, word)
+    local line, problem, why = client:command("slabs automove " .. (mode.number or mode.name))
+    if not line then
+        return nil, problem, why
+    elseif line ~= "OK" then
         local has = line:match("^CLIENT_ERROR automove (wants .*)")
         if not mode.number and (has or line == "ERROR" or line:find("bad command line", 1, true)) then
             return nil, ("%s has no automove mode '%s' (%s); it stays as it was"):format(
@@ -87,27 +87,37 @@ local function set_mode(client, who, word)
         local message, code = require("slate.facts.runtime").refusal(line)
         return nil, "automove stays as it was; " .. message, code
     end
+    return true
+end
+
+-- Sets the mode, on record. Returns it.
+local function change_mode(context, client, who, word)
+    local runtime = require "slate.facts.runtime"
+    local mode = automove.of(word) or { name = word }
+    local entry = { what = "set", name = "slab_automove", was = must(runtime.read(client, who)).slab_automove,
+        is = tostring(mode.number or mode.name) }
+    must(require("slate.act.recorded").make(context, client, entry, function()
+        local ok, message, code = set_mode(client, who, mode, word)
+        local values = ok and runtime.read(client, who)
+        entry.is = values and values.slab_automove or entry.is
+        return ok, message, code
+    end))
     return mode
 end
 
 function M.run(context, parsed)
     local client, who = must(context:open())
-    local wanted, was
+    local wanted
     if parsed.mode then
-        was = must(require("slate.facts.runtime").read(client, who))
         local fault = require("slate.facts.faults").of_setting(who, "slab_automove", parsed.mode)
         if fault then
             context:print_note("caution: " .. fault)
         end
-        wanted = must(set_mode(client, who, table.concat({ parsed.mode, table.unpack(parsed.setting) }, " ")))
+        wanted = change_mode(context, client, who, table.concat({ parsed.mode, table.unpack(parsed.setting) }, " "))
     end
     local state, failure = must(read_state(context, client))
     client:close()
     out_state(context, state, failure)
-    if wanted and was.slab_automove ~= tostring(state.mode) then
-        require("slate.facts.audit").note(context, { what = "set", name = "slab_automove", was = was.slab_automove,
-            is = tostring(state.mode) })
-    end
     if wanted and state.mode ~= wanted.number and state.name ~= wanted.name and state.mode ~= wanted.name then
         return nil, ("the server answered OK, but its mode is %s"):format(automove.name_of(state.mode)), "no"
     end

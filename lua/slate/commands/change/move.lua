@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl move SRC DST [PAGES]: see slate.act.move for its checks and its verification.
-local audit = require "slate.facts.audit"
 local gather = require "slate.base.gather"
 local move = require "slate.act.move"
 local move_outcome = require "slate.act.move_outcome"
@@ -133,20 +132,20 @@ function M.run(context, parsed)
         context:print_note("caution: " .. caution)
     end
     local progress, wipe = progress_line(context)
-    local result, message, code = move.run(client, plan, {
+    local result, id, code = require("slate.act.steps").move(context, client, plan, {
         wait = parsed.wait or seen ~= nil, limit_s = parsed.limit or DEFAULT_LIMIT_S, progress = progress,
         result = sofar,
     })
     wipe()
-    must(result, message, code)
+    must(result, id, code)
     local pages = result.pages_moved or result.pages_accepted
-    local id = pages > 0 and audit.note(context, audit.move(plan, result)) or nil
     if not context.json then
         context:out(move_outcome.words(plan, result), "\n") -- printed before the verdict, which takes time
         context:flush()
     end
     local outcome
     if seen and pages > 0 then
+        local message
         outcome, message = witness.after(context, client, seen, id, result.items_lost)
         if not outcome then
             context:print_note(message)

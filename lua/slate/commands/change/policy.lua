@@ -197,9 +197,8 @@ local function live_on(context, client, who, one, running, parsed)
     local runner = require("slate.act.policy_run").new(client, running, {
         server = context.server.name, slated = who.slated, dry_run = not parsed.apply, max_pages = parsed.max_moves,
         pages_per_minute = parsed.per_minute or PAGES_PER_MINUTE,
-        on_moved = function(plan, result)
-            local audit = require "slate.facts.audit"
-            audit.note(context, audit.move(plan, result, { policy = one.name }))
+        move = function(plan, how)
+            return require("slate.act.steps").move(context, client, plan, how, { policy = one.name })
         end,
     })
     local function summary()

@@ -2,6 +2,7 @@
 --- slatectl undo [ID] [--run]: undoes changes by slatectl.
 local audit = require "slate.facts.audit"
 local must = require("slate.base.failure").must
+local recorded = require "slate.act.recorded"
 local stats = require "slate.facts.stats"
 local steps = require "slate.act.steps"
 
@@ -112,10 +113,33 @@ local function take_all_back(context, list, parsed)
     return 0
 end
 
+-- Reads the outcome of the last change back, if it is unknown: an undo of the change before would hit another one than
+-- was meant. true; or nil, message, code.
+local function read_back(context, entries)
+    local last = audit.last_unknown(entries, context.server.name)
+    if not last then
+        return true
+    end
+    local client = must(context:open())
+    local is_made, words, code = recorded.read_back(context, client, last)
+    client:close()
+    if is_made == nil then
+        return nil, ("the outcome of change %d is unknown: %s"):format(last.id, words), code
+    elseif is_made == (last.undoes ~= nil) then
+        return nil, (is_made and ("change %d was taken back by change %d, of which the answer never came"):format(
+            last.undoes, last.id) or ("change %d was not made: %s"):format(last.id, words))
+            .. way_past(context, entries, last), "no"
+    end
+    return true
+end
+
 function M.run(context, parsed)
     local entries = must(audit.read(audit.path()))
     if context.format == "csv" then
         return nil, "undo has no rows: use --json", "usage"
+    elseif not parsed.id then
+        must(read_back(context, entries))
+        entries = must(audit.read(audit.path()))
     end
     local entry, problem = audit.last_undoable(entries, context.server.name, parsed.id, parsed.run)
     if not entry then
