@@ -54,7 +54,8 @@ describe("a proxy in a fleet", function()
             after[name] = value
         end
         local now = at(1001, after, 350)
-        return { server = { name = "p" }, client = true, who = {}, before = before, now = now,
+        return { server = { name = "p" }, client = true, who = {}, observer = snapshots.seen({ before, now }),
+            before = before, now = now,
             rates = require("slate.facts.snapshot").rates(before, now) }
     end
 
