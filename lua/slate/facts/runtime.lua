@@ -53,8 +53,8 @@ function M.refusal(line)
     return message or "unexpected reply: " .. request.printable(line), code or "protocol"
 end
 
--- Some servers show a new value a moment after their OK.
-local SHOWN_WITHIN_S <const>, PAUSE_S <const> = 1, 0.02
+-- Some servers show a new value a moment after their OK: memcached's crawler stops in a thread of its own.
+local SHOWN_WITHIN_S <const>, PAUSE_S <const> = 3, 0.04
 
 --- Reads a setting back until it has the wanted value, change.is, for up to a second: true; or nil, message, code
 -- ("no": it has another value), and the value that it has instead.
