@@ -287,20 +287,72 @@ describe("a timeline", function()
         assert.equal(2, slow_steps(false))
     end)
 
-    it("judges a moment as the live screen did", function()
-        local past, other, line = tape.new(), model.new("x"), timeline.new()
-        local fixture = screens.look("memcached-1.6.18", 0)
-        for i = 1, 150 do
-            screens.go_on(fixture, 1)
-            local about = { wall_s = 1000 + i, at_s = 2 * i, reply_ms = 1 }
-            other:take(copy_of(fixture.now), about)
-            past:add(copy_of(fixture.now), about)
+    -- Every moment of a past, from the newest back, tells what the live screen told. next_one(i): the i-th snapshot.
+    local function tells_the_same(samples, next_one)
+        local past, other, line, told = tape.new(), model.new("x"), timeline.new(), {}
+        local question = require "slate.console.question"
+        for i = 1, samples do
+            local one, about = next_one(i), { wall_s = 1000 + i, at_s = 2 * i, reply_ms = 1 }
+            other:take(copy_of(one), about)
+            past:add(copy_of(one), about)
+            told[i] = { question.findings(other), other:metric("out_of_memory"), other.worst and other.worst.advised }
         end
-        line:step(past, 0)
-        local shown, question = line:model(past, other, 80), require "slate.console.question"
-        shown.rules = nil
-        assert.same(question.findings(other), question.findings(shown))
-        assert.equal(other:metric("out_of_memory"), shown:metric("out_of_memory"))
-        assert.same(other:class_series(12, "evictions", 100), shown:class_series(12, "evictions", 100))
+        for i = samples, 1, -1 do
+            line:step(past, i - (line.index or samples))
+            local shown = line:model(past, other, 80)
+            assert.same(told[i], { question.findings(shown), shown:metric("out_of_memory"),
+                shown.worst and shown.worst.advised })
+        end
+        return other, told
+    end
+
+    it("judges each moment as the live screen did", function()
+        local fixture = screens.look("memcached-1.6.18", 0)
+        tells_the_same(130, function()
+            screens.go_on(fixture, 1)
+            return fixture.now
+        end)
+    end)
+
+    it("keeps the newest moves up to a bound, and plans those before anew", function()
+        local judged, fixture = require "slate.console.judged", screens.look("memcached-1.6.18", 0)
+        local most = judged.MOVES_BYTES
+        finally(function() judged.MOVES_BYTES = most end)
+        judged.MOVES_BYTES = 200
+        local live_one = tells_the_same(40, function()
+            screens.go_on(fixture, 1)
+            return fixture.now
+        end)
+        assert.is_true(live_one.judged.bytes > 0 and live_one.judged.bytes <= 200, live_one.judged.bytes)
+    end)
+
+    it("tells an incident with the figures that it had live, long after its beginning, too", function()
+        local one = screens.snapshot(screens.replies("memcached-1.6.45-first"))
+        local _, told = tells_the_same(150, function(i)
+            one = copy_of(one)
+            local general, is_before = one.general, i < 60
+            general.uptime, general.cmd_flush = general.uptime + 2, general.cmd_flush + (i == 60 and 1 or 0)
+            general.curr_items = is_before and 58572 or math.min(58572, (i - 60) * 700)
+            general.cmd_get, general.cmd_set = general.cmd_get + 10000, general.cmd_set + 10
+            general.get_hits = general.get_hits + (is_before and 8600 or math.min(8600, 4040 + (i - 60) * 60))
+            return one
+        end)
+        assert.equal("a client sent flush_all 1m20 ago: 58572 items were in the cache; hits fell from 86% to 41%",
+            told[100][1][1].text)
+    end)
+
+    it("tells a class that starves, as live, though it would not begin to by the figures of that moment", function()
+        local one = screens.snapshot(screens.replies("memcached-1.6.45-first"))
+        local poor, rich = copy_of(one.classes[1]), copy_of(one.classes[1])
+        rich.id, rich.number, rich.total_pages, rich.free_chunks, rich.evicted = poor.id + 1, 9000, 40, 0, 0
+        poor.age, poor.number, poor.total_pages, poor.free_chunks, poor.used_chunks = 100, 1000, 3, 0, 1000
+        local _, told = tells_the_same(180, function(i)
+            one = copy_of(one)
+            rich.age, poor.evicted = i < 20 and 900 or 300, 20 * i
+            one.general.uptime, one.general.evictions = 90000 + 2 * i, 20 * i
+            one.classes = { copy_of(poor), copy_of(rich) }
+            return one
+        end)
+        assert.truthy(told[180][1][1].text:find("starves"), told[180][1][1].text)
     end)
 end)

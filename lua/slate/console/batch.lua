@@ -281,7 +281,7 @@ function Batch:run_replay()
     while session:loaded_ratio() < 1 do
         session:step(0)
     end
-    local line, tape = timeline.new(true), session.tape
+    local line, tape = timeline.new(), session.tape
     line:hold(tape)
     if options.at_s then
         line:seek_from_start(tape, options.at_s)

@@ -4,6 +4,7 @@
 local answers = require "slate.console.answers"
 local change_events = require "slate.console.change_events"
 local history = require "slate.console.history"
+local judged = require "slate.console.judged"
 local metrics = require "slate.console.metrics"
 local snapshot = require "slate.facts.snapshot"
 
@@ -26,13 +27,13 @@ Model.__index = Model
 Model.__name = "slate.console.model"
 
 --- A model without snapshots. server: its name on the screen; options (optional): interval_s, samples (in place of
--- SAMPLES), rules (the operator's, of slate.judge.rules).
+-- SAMPLES), rules (the operator's, of slate.judge.rules). Its field `judged` has what was judged of each snapshot.
 function M.new(server, options)
     options = options or {}
     local is_quick = (options.interval_s or 1) * M.SAMPLES < LONGEST_WINDOW_S + (options.interval_s or 1)
     return setmetatable({ server = server, rules = options.rules, link = "connecting", link_note = "", events = {},
         events_total = 0, frequent_events = 0, answers = answers.new(), metrics = {}, class_metrics = {}, rows = {},
-        cached = {}, chunk_bytes = {}, columns = #metrics.OF_SERVER, class_columns = {}, values = {},
+        cached = {}, chunk_bytes = {}, judged = judged.new(), columns = #metrics.OF_SERVER, class_columns = {}, values = {},
         history = history.new(options.samples or is_quick and SAMPLES_MOST or M.SAMPLES) }, Model)
 end
 
@@ -40,7 +41,6 @@ end
 function Model:lend_answers(from)
     self.own_answers = self.own_answers or self.answers
     self.answers = from and from.answers or self.own_answers
-    self:follow_curves()
 end
 
 -- A copy of a table and of all tables in it; those that `known` has become what it has.
@@ -272,8 +272,21 @@ local function judge(model, wall_s, is_unplanned)
     if not judge_by(model, model.observer.observe, model.now, is_unplanned) then
         return
     end
+    if not is_unplanned then
+        model.judged:add(model.at_s, model.observer)
+    end
     for i = 1, math.min(#model.observer.news, NEWS_MOST) do
         model:note("alarm", wall_s, model.observer.news[i], true)
+    end
+end
+
+--- Judges the last snapshot as another model did when it was live; anew if that one did not judge it.
+function Model:recall(live)
+    local curves, told, moves = self.answers:curves(), live.judged:at(self.at_s)
+    if self.observer and told then
+        judge_by(self, self.observer.recall, told, moves, curves)
+    elseif self.observer then
+        judge_by(self, self.observer.plan, curves)
     end
 end
 
@@ -281,8 +294,8 @@ end
 -- this before.
 function Model:follow_curves()
     local curves = self.observer and self.observer.now and self.answers:curves()
-    if curves and curves ~= self.observer.curves then
-        judge_by(self, self.observer.plan, curves)
+    if curves and curves ~= self.observer.curves and judge_by(self, self.observer.plan, curves) then
+        self.judged:add(self.at_s, self.observer)
     end
 end
 

@@ -22,15 +22,21 @@ local Session = {}
 Session.__index = Session
 Session.__name = "slate.console.session"
 
+-- Takes a complete snapshot. The past of the judgement is as long as the tape.
+local function take_sample(session, one, about)
+    session.model:take(one, about)
+    session.tape:add(one, about)
+    session.model.judged:keep(session.tape.last - session.tape.first + 1)
+    session.alarms:follow(session.model)
+end
+
 -- Takes a complete snapshot of the server.
 local function take(session, one, texts, about)
     snapshot.set_time(one, session.model.now, about.sent_s, about.received_s)
     local wall_s = link.wall_s() - (about.received_s - one.time_s)
     local times = { at_s = one.time_s, reply_ms = (about.received_s - about.sent_s) * 1000, wall_s = wall_s }
     session:follow_link(wall_s) -- the server answers: the screen must say so
-    session.model:take(one, times)
-    session.tape:add(one, times)
-    session.alarms:follow(session.model)
+    take_sample(session, one, times)
     if session.record and session.poller:is_steady() then -- a recording needs even intervals
         session:write_line(texts, wall_s)
     end
@@ -119,11 +125,7 @@ end
 
 --- Takes a sample of the recording.
 function Session:load_sample(one)
-    local wall_s = one.time_s
-    local about = { at_s = wall_s, wall_s = wall_s }
-    self.model:take(one, about)
-    self.alarms:follow(self.model)
-    self.tape:add(one, about)
+    take_sample(self, one, { at_s = one.time_s, wall_s = one.time_s })
 end
 
 -- Counts lines that cannot be read. All are one event, at the time of the first sample, so that every moment has it.

@@ -4,8 +4,8 @@
 -- The moment shown is a model like the live one, fed from the tape with the samples before it, so views need not know
 -- that it is past. A step of one sample on costs one sample. While the screen is paused, `prepare` feeds another model
 -- up to a sample a little before, a few samples a turn of the loop, and keeps it: a step back begins with its copy. Any
--- other step feeds a new model at once. Only the last samples are judged one by one, for judging costs most: before,
--- one in EVERY. Page moves are planned for the moment alone.
+-- other step feeds a new model at once. The moment recalls what was judged of it live; the samples before are judged for
+-- the figures of ten seconds alone, the last ones each, and before one in EVERY.
 local metrics = require "slate.console.metrics"
 local model = require "slate.console.model"
 
@@ -23,12 +23,11 @@ local Timeline = {}
 Timeline.__index = Timeline
 Timeline.__name = "slate.console.timeline"
 
---- A timeline that is live. judges_all: every sample is judged, for a caller that need not be quick. Fields: is_past
--- (the screen shows sample `index`; else the newest), wall_s (the time of day of this sample), sought_s (that which was
--- sought, after which the sample comes last; nil: none was), plays (steps by itself, at the pace of the samples; due_s:
--- the time of the next step).
-function M.new(judges_all)
-    return setmetatable({ is_past = false, plays = false, judges_all = judges_all, kept = {} }, Timeline)
+--- A timeline that is live. Fields: is_past (the screen shows sample `index`; else the newest), wall_s (the time of day
+-- of this sample), sought_s (that which was sought, after which the sample comes last; nil: none was), plays (steps by
+-- itself, at the pace of the samples; due_s: the time of the next step).
+function M.new()
+    return setmetatable({ is_past = false, plays = false, kept = {} }, Timeline)
 end
 
 --- Goes back to live; forgets the moment.
@@ -135,7 +134,7 @@ end
 -- The sample for which a model is to be kept, so that each of a few steps back finds one near enough; nil: none.
 local function missing(timeline, tape)
     local index, last = timeline.index, timeline.index
-    if timeline.plays or timeline.judges_all or not timeline.shown then
+    if timeline.plays or not timeline.shown then
         return nil
     end
     for back = index - 1, math.max(index - JUDGED, tape.first + KEPT_EVERY), -1 do
@@ -160,13 +159,13 @@ local function begin_way(tape, live, to, depth)
 end
 
 -- Feeds the next sample.
-local function feed(timeline, tape, way)
+local function feed(tape, way)
     way.index = way.index + 1
-    local back, is_quick = way.to - way.index, not timeline.judges_all
-    local is_unjudged = is_quick and back > JUDGED and back % EVERY ~= 0
+    local back = way.to - way.index
+    local is_unjudged = back > JUDGED and back % EVERY ~= 0
     local one, about = tape:read(way.index, is_unjudged and metrics.CLASS_FIELDS or nil)
     if one then
-        about.is_unjudged, about.is_unplanned = is_unjudged, is_quick and (back > 0 or way == timeline.ahead)
+        about.is_unjudged, about.is_unplanned = is_unjudged, true
         way.model:take(one, about)
     end
 end
@@ -175,7 +174,7 @@ end
 local function go_ahead(timeline, tape, samples)
     local ahead = timeline.ahead
     for _ = 1, math.min(samples, ahead.to - ahead.index) do
-        feed(timeline, tape, ahead)
+        feed(tape, ahead)
     end
     if ahead.index == ahead.to then
         timeline.kept[ahead.to] = ahead
@@ -231,10 +230,11 @@ function Timeline:model(tape, live, width)
     end
     self.shown, shown.to = shown, self.index
     while shown.index < self.index do
-        feed(self, tape, shown)
+        feed(tape, shown)
     end
     -- Answers to inquiries are not on the tape. They are known only for the sample at which the live screen was paused.
     shown.model:lend_answers(self.index == self.held_index and live or nil)
+    shown.model:recall(live)
     shown.model:set_link("up", "", self.wall_s)
     shown.model:copy_events(live, self.wall_s)
     return shown.model

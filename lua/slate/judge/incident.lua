@@ -439,14 +439,17 @@ function Incidents:add(now)
     return self.news
 end
 
---- The last incident of this name that is a finding: for limits.incident_shown_s, and then while hits or requests are
--- low by it. nil without one.
+--- True if an incident is a finding: for limits.incident_shown_s, and then while hits or requests are low by it.
+function Incidents:is_shown(one)
+    local age_s = self.last.time_s - one.to_s
+    return age_s >= 0 and (age_s <= limits.incident_shown_s or one.is_low)
+end
+
+--- The last incident of this name that is a finding; nil without one.
 function Incidents:lately(name)
     for i = #self.list, 1, -1 do
-        local one = self.list[i]
-        local age_s = self.last.time_s - one.to_s
-        if one.name == name and age_s >= 0 and (age_s <= limits.incident_shown_s or one.is_low) then
-            return one
+        if self.list[i].name == name and self:is_shown(self.list[i]) then
+            return self.list[i]
         end
     end
 end

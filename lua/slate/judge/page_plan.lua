@@ -54,6 +54,11 @@ local function standing_moves(plan, rows)
     return moves
 end
 
+-- Whether the server refuses stores when full.
+local function never_evicts(one)
+    return (one.now and one.now.settings or {}).evictions == "off"
+end
+
 -- What is known while a plan is made. given: the pages that donors give already, by class id; gain_of_page and
 -- most_of_page: the hits a second that a page brings to a class in need, and may bring at most; standing: of
 -- standing_moves; first: the class that came first before.
@@ -65,7 +70,7 @@ local function state_of(one, curves, earlier)
         seen = seen, seen_s = seen_s, given = {}, got = {}, shares = {}, gain_of_page = {}, most_of_page = {},
         standing = standing_moves(earlier, one.rows), first = earlier[1] and earlier[1].to,
         first_at_s = earlier.first_at_s or -math.huge,
-        never_evicts = (one.now and one.now.settings or {}).evictions == "off", failed = verdict.failed_moves(one) }
+        never_evicts = never_evicts(one), failed = verdict.failed_moves(one) }
     for _, row in ipairs(seen and one.rows or {}) do
         local class = seen.by_id[row.id]
         if class and starving.is_in_need(row) then
@@ -393,34 +398,39 @@ local function is_large(plan, time_s)
     return gain >= limits.gain_least_ratio / limits.clearly_ratio and is_expected({ time_s = time_s }, plan.large_at_s)
 end
 
-local function make(one, curves, earlier)
-    local rows = starving.in_order(one.rows, starving.is_in_need)
-    local plan = { now = one.now, curves = curves, earlier = earlier, advised = {}, stuck = {} }
-    if not rows[1] then -- the figures of ten seconds cost more than all else
-        mark(one, plan)
-        return plan
-    end
-    local self = state_of(one, curves, earlier)
-    self.shares = idle.shares(self, sort_needs(self, rows), earlier and earlier.shares)
-    for _, row in ipairs(rows) do
-        local move = move_to(self, row)
-        plan[#plan + 1] = move
-        plan.stuck[#plan.stuck + 1] = not move and starving.refuses(row) and row or nil
-        if move and move.is_advised then
-            count_in(self, move)
-            move.further = further_moves(self, move)
-        end
-    end
-    sort_plan(self, plan)
+--- Adds to a list of moves (`plan`) what follows from them and the rows, and writes the judgement into the rows.
+function M.complete(one, plan)
+    local moves = gather.map(plan, "to")
+    plan.advised, plan.never_evicts = {}, never_evicts(one)
+    plan.stuck = starving.in_order(one.rows, function(row) return starving.refuses(row) and not moves[row.id] end)
     for _, move in ipairs(plan) do
         plan.advised[#plan.advised + 1] = move.is_advised and move or nil
         table.move(move.further, 1, #move.further, #plan.advised + 1, plan.advised)
     end
     local made = gather.values(plan.advised, "made")
-    plan.state, plan.shares, plan.never_evicts, plan.sum = self, self.shares, self.never_evicts,
-        #made > 0 and #made == #plan.advised and verdict.sum(made) or nil
-    plan.is_large = is_large(plan, self.time_s)
+    plan.sum = #made > 0 and #made == #plan.advised and verdict.sum(made) or nil
     mark(one, plan)
+end
+
+local function make(one, curves, earlier)
+    local rows, plan = starving.in_order(one.rows, starving.is_in_need), { now = one.now, curves = curves,
+        earlier = earlier }
+    if rows[1] then -- the figures of ten seconds cost more than all else
+        local self = state_of(one, curves, earlier)
+        self.shares = idle.shares(self, sort_needs(self, rows), earlier and earlier.shares)
+        for _, row in ipairs(rows) do
+            local move = move_to(self, row)
+            plan[#plan + 1] = move
+            if move and move.is_advised then
+                count_in(self, move)
+                move.further = further_moves(self, move)
+            end
+        end
+        sort_plan(self, plan)
+        plan.state, plan.shares = self, self.shares
+    end
+    M.complete(one, plan)
+    plan.is_large = rows[1] and is_large(plan, plan.state.time_s)
     return plan
 end
 

@@ -12,6 +12,7 @@ local page_plan = require "slate.judge.page_plan"
 local snapshot = require "slate.facts.snapshot"
 local recent = require "slate.judge.recent"
 local starving = require "slate.judge.starving"
+local told = require "slate.judge.told"
 local units = require "slate.base.units"
 local verdict = require "slate.judge.verdict"
 local waste = require "slate.facts.waste"
@@ -286,6 +287,14 @@ function Observer:plan(curves)
     local plan = page_plan.of(self, self.curves)
     add_flags(self.rows or {})
     return plan
+end
+
+--- Takes what was told of the last snapshot (of slate.judge.told) in place of a plan. curves: of the answers; by these
+-- the plan is not made anew.
+function Observer:recall(what, moves, curves)
+    self.curves = curves
+    told.recall(self, what, moves)
+    add_flags(self.rows)
 end
 
 --- The figures of the last ten seconds, as far as they were seen (of slate.judge.verdict's Past:since); nil before the
