@@ -218,11 +218,13 @@ int cells_paragraph(struct cells *cells, struct rect area, int skip, uint8_t sty
         char line[1024];
         size_t bytes = cells_line_bytes(text, area.width);
         snprintf(line, sizeof line, "%.*s", (int)bytes, text);
-        if (cells != NULL && rows >= skip) {
-            cells_text_fit(cells, area.y + rows - skip, area.x, area.width, style, line);
+        const char *rest = text + bytes + strspn(text + bytes, " ");
+        int         row = rows - skip; /* the last one of a text that is cut ends in an ellipsis */
+        if (cells != NULL && row >= 0) {
+            cells_text_fit(cells, area.y + row, area.x, area.width, style,
+                           *rest != '\0' && row == area.height - 1 ? text : line);
         }
-        text += bytes;
-        text += strspn(text, " ");
+        text = rest;
     }
     return rows;
 }

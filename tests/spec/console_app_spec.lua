@@ -55,6 +55,10 @@ describe("slatetop's app", function()
         press("C")
         assert.equal(12.2, app.open.hurried_s)
         assert_shows("connecting to a:11211")
+        app.open.model:set_link("up", "", 1003)
+        app:step(12.4, 1003)
+        app:draw(12.4)
+        assert_shows("connected to a:11211")
     end)
 
     for name, lose in pairs({ stalled = function(model) model.at_s = 2 end,

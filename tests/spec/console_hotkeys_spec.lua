@@ -63,6 +63,21 @@ describe("the view of hot keys", function()
         shows(drawn(frame, nil, 130, 10), "█sure ░maybe", "15.0-35.0       -          - ████░░░░░")
     end)
 
+    it("leaves out the middle of a long name, so that names differ, and never writes over its filter", function()
+        local ui = { hotkeys = view.state() }
+        local text = drawn(answered(), ui, 60, 15)
+        shows(text, "  1 key-0000…00000000 ", " NR KEY    12 more ↓ ")
+        ui.hotkeys.filter = "key-00000"
+        shows(drawn(answered(), ui, 60, 15), " NR KEY with 'k… ")
+        ui.hotkeys.filter = ""
+        local names, count = {}, 0
+        for name in drawn(answered(), ui, 60, 40):gmatch("\n *%d+ (key%S+)") do
+            count = count + (names[name] and 0 or 1)
+            names[name] = true
+        end
+        assert.equal(20, count)
+    end)
+
     it("sorts by requests or by bytes, and shows the keys with a text in their names", function()
         local ui = { hotkeys = view.state() }
         local frame = answered("requests 1000; bytes 9000; seconds 10.0; 1:key user:1; 1:requests 300; 1:error 0; "

@@ -46,6 +46,24 @@ describe("the view of latency", function()
             "        2ms to 5ms       1  █\n", "whole refreshes, each in one round trip: the last 2")
     end)
 
+    it("says how many spans have no room, and scrolls to them", function()
+        local log, ui = latency.new(), { latency = view.state() }
+        for i = 0, 99 do
+            log:add(5 * 10 ^ (i // 20))
+        end
+        local frame = screens.frame(screens.model("slated-0.1"), { probes = log })
+        local function drawn()
+            return screens.text(screens.grid("views.latency", frame, 60, 15, ui))
+        end
+        shows(drawn(), " more ↓\n         0 to 10us      20")
+        view.command(frame, ui, "down")
+        shows(drawn(), "1 ↑ ", " more\n      10us to 20us")
+        view.command(frame, ui, "bottom")
+        shows(drawn(), "7 more ↑\n", "      20ms to 50ms      20")
+        view.command(frame, ui, "up")
+        shows(drawn(), "6 ↑ 1 ↓ more\n")
+    end)
+
     for _, case in ipairs({
         { "measuring", link = "up" }, { "no connection: nothing is measured", link = "down" },
         { "measured only now: . returns to live", link = "up", is_past = true },

@@ -63,10 +63,14 @@ describe("the view of sizes", function()
     it("reviews the order under the cursor", function()
         local frame, ui = slated(), { sizes = view.state() }
         predict(frame, FEWER, MORE)
+        shows(drawn(frame, ui), "\n>now  ", "\n factor 1.04  ")
+        assert.equal("these are today's sizes: go to others first", view.command(frame, ui, "review").text)
         view.command(frame, ui, "down")
+        view.command(frame, ui, "down")
+        shows(drawn(frame, ui), "\n now  ", "\n>factor 1.08  ")
         assert.same({ kind = "review", plan = { { name = "geometry", value = "factor 1.08" } } },
             view.command(frame, ui, "review"))
-        view.click(ui, "row", 1)
+        view.click(ui, "row", 2)
         assert.equal("factor 1.04", view.command(frame, ui, "review").plan[1].value)
     end)
 

@@ -81,11 +81,15 @@ end
 
 -- Connects to the open server, where all are shown to each, at once if it is down.
 local function reconnect(app, now_s)
-    local names, is_of_all = {}, app:shows_all()
+    local names, hurried, is_of_all = {}, {}, app:shows_all()
     for _, session in ipairs(is_of_all and app.fleet.sessions or { app.open }) do
-        names[#names + 1] = session:hurry(now_s) and session.model.server or nil
+        if session:hurry(now_s) then
+            names[#names + 1], hurried[#hurried + 1] = session.model.server, session
+        end
     end
-    app:report(names[1] and "connecting to " .. require("slate.console.marked").names(names, NAMES_MOST)
+    local what = names[1] and require("slate.console.marked").names(names, NAMES_MOST)
+    app.connecting = what and { to = what, sessions = hurried, text = "connecting to " .. what }
+    app:report(what and app.connecting.text
         or (is_of_all and "no server is down" or app:live().server .. " is not down") .. ", or it is tried right now",
         now_s)
 end

@@ -7,6 +7,7 @@
 local actions = require "slate.console.actions"
 local cells = require "slate.console.cells"
 local fleet = require "slate.console.fleet"
+local gather = require "slate.base.gather"
 local model = require "slate.console.model"
 local options_of = require "slate.console.options"
 local past = require "slate.console.past"
@@ -241,6 +242,17 @@ local function drop_left(app)
     end
 end
 
+-- Says that servers are connected, while the screen says that they are to be: app.connecting { to, sessions, text }.
+local function show_connected(app, now_s)
+    local of = app.connecting
+    if of and not gather.any(of.sessions, function(session) return session.model.link ~= "up" end) then
+        app.connecting = nil
+        if app.message == of.text then
+            app:report("connected to " .. of.to, now_s)
+        end
+    end
+end
+
 --- Does all that is due at a time: servers, outcomes of changes, time that plays. wall_s: the time of day.
 function App:step(now_s, wall_s)
     self.wall_s = wall_s
@@ -263,6 +275,7 @@ function App:step(now_s, wall_s)
         step_session(self, session, of_fleet and of_fleet.marked[i], now_s)
     end
     self.is_drawn = false
+    show_connected(self, now_s)
     sending.show_outcomes(self, now_s)
     if self.open and self.timeline:tick(self.open.tape, now_s) then
         self.is_dirty = true

@@ -33,8 +33,8 @@ function M.new(server, options)
     local is_quick = (options.interval_s or 1) * M.SAMPLES < LONGEST_WINDOW_S + (options.interval_s or 1)
     return setmetatable({ server = server, rules = options.rules, link = "connecting", link_note = "", events = {},
         events_total = 0, frequent_events = 0, answers = answers.new(), metrics = {}, class_metrics = {}, rows = {},
-        cached = {}, chunk_bytes = {}, judged = judged.new(), columns = #metrics.OF_SERVER, class_columns = {}, values = {},
-        history = history.new(options.samples or is_quick and SAMPLES_MOST or M.SAMPLES) }, Model)
+        cached = {}, chunk_bytes = {}, judged = judged.new(), columns = #metrics.OF_SERVER, class_columns = {},
+        values = {}, history = history.new(options.samples or is_quick and SAMPLES_MOST or M.SAMPLES) }, Model)
 end
 
 --- Makes the answers those of another model, which goes on to take them; nil: its own again.

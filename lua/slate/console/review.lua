@@ -82,7 +82,8 @@ end
 -- The sheet: its lines from the top.
 --
 -- A line: { label, style, text }, or { label, text (its note), value, is_current, width (of the label) } of a field.
--- spare: left out if the sheet is too long for the screen, first lines with 1, as blank ones, then those with 2.
+-- spare: left out if the sheet is too long for the screen, first lines with 1, as blank ones, then those with 2; those
+-- with 3 only where what must be seen has no room.
 -- needed: the part of the text that must be seen before the plan is sent; "" of a field: its value.
 
 local function add(sheet, label, style, text, needed)
@@ -111,18 +112,22 @@ local function add_fields(sheet, frame, ui, of_trial)
     end
 end
 
--- Adds a row for each step of a plan: what is sent, its pages (so many times, or in the command), and what it brings.
+-- Adds a row for each step of a plan: what is sent, its pages, and what it brings. A memcached gets the command so many
+-- times, a slated once, with the number in it.
 local function add_steps(sheet, frame, review, forecast)
     local brings = gather.values(forecast, function(sentence)
         return sentence.label == "step" and sentence.text or nil
     end)
-    add(sheet, "will send", cells.DIALOG,
-        "from, to" .. (" "):rep(STEP_WIDTH - LABEL_WIDTH - #"from, to") .. "pages  points of hits").spare = 2
+    local lines, width = {}, STEP_WIDTH
     for i, one in ipairs(review.plan) do
-        local sent = change.lines(frame.live, one)[1]
-        sheet[#sheet + 1] = { label = sent.times == one.pages and sent.line .. " ×" or sent.line:gsub(" %d+$", ""),
-            width = STEP_WIDTH, value = one.pages, is_current = i == review.field, needed = brings[i] or "-",
-            text = brings[i] or "-" }
+        lines[i] = change.lines(frame.live, one)[1].line .. (frame.live.now.slated and "" or " ×")
+        width = math.max(width, cells.width_of(lines[i]) + 4)
+    end
+    add(sheet, "will send", cells.DIALOG,
+        "from, to" .. (" "):rep(width - LABEL_WIDTH - #"from, to") .. "pages  points of hits").spare = 3
+    for i, one in ipairs(review.plan) do
+        sheet[#sheet + 1] = { label = lines[i], width = width, value = one.pages, is_current = i == review.field,
+            needed = brings[i] or "-", text = brings[i] or "-" }
     end
 end
 
@@ -382,6 +387,10 @@ function M.draw(frame, ui, grid)
     end
     local inside = cells.area(box.y + 1, box.x + 2, height - 2, width - 4)
     local lacking_rows, is_narrow = draw_sheet(grid, inside, sheet, spared)
+    if lacking_rows > 0 and spared == 2 then
+        grid:box(box, heading_of(frame, ui, width - 6))
+        lacking_rows, is_narrow = draw_sheet(grid, inside, sheet, 3)
+    end
     local verdict, style
     review.refusal, verdict, style = verdict_of(frame, review, lacking_rows, is_narrow, why, is_of_values)
     grid:text_fit(inside.y + inside.height - 1, inside.x + 2, inside.width - 2, style, verdict)

@@ -71,12 +71,13 @@ end
 
 -- Shows how many marked servers took the last change for them, and each that did not, with why: app.sent { servers,
 -- waits (the set of sessions whose outcome has not come), waiting (their number), refused (a list of { name, text }),
--- hint }.
+-- kind and hint }.
 local function show_sent(app, now_s)
     local sent = app.sent
     local took = sent.servers - sent.waiting - #sent.refused
-    app:report(("%d of %s took the change%s%s; 8 shows each outcome%s"):format(took,
-        units.plural(sent.servers, "marked server"), sent.waiting > 0 and (", %d not yet"):format(sent.waiting) or "",
+    app:report(("%d of %s took the %s%s%s; 8 shows each outcome%s"):format(took,
+        units.plural(sent.servers, "marked server"), sent.kind,
+        sent.waiting > 0 and (", %d not yet"):format(sent.waiting) or "",
         #sent.refused > 0 and "; " .. require("slate.console.marked").news(sent.refused) or "", sent.hint), now_s)
 end
 
@@ -91,7 +92,7 @@ local function send_to_marked(app, now_s)
     end
     local by_model = gather.map(targets, "model")
     one.terms.group = { fleet = true }
-    app.sent = { servers = #targets, waits = {}, waiting = 0, refused = {},
+    app.sent = { servers = #targets, kind = one.kind, waits = {}, waiting = 0, refused = {},
         hint = one.kind == "undo" and "" or ", u takes it back" }
     for _, session in ipairs(app.fleet.sessions) do
         local target = by_model[session.model]

@@ -4,8 +4,8 @@
 -- The moment shown is a model like the live one, fed from the tape with the samples before it, so views need not know
 -- that it is past. A step of one sample on costs one sample. While the screen is paused, `prepare` feeds another model
 -- up to a sample a little before, a few samples a turn of the loop, and keeps it: a step back begins with its copy. Any
--- other step feeds a new model at once. The moment recalls what was judged of it live; the samples before are judged for
--- the figures of ten seconds alone, the last ones each, and before one in EVERY.
+-- other step feeds a new model at once. The moment recalls what was judged of it live; the samples before are judged
+-- for the figures of ten seconds alone, the last ones each, and before one in EVERY.
 local metrics = require "slate.console.metrics"
 local model = require "slate.console.model"
 

@@ -53,6 +53,19 @@ TEST(test_a_wide_glyph_has_two_cells_and_is_never_cut) {
     is(cells_paragraph(NULL, (struct rect){0, 0, 9, 4}, 0, STYLE_PLAIN, "日本語 a"), 2, "a paragraph");
 }
 
+TEST(test_a_paragraph_without_room_ends_in_an_ellipsis) {
+    struct cells *cells = cells_create(12, 2, false);
+    struct rect   area = {0, 0, 2, 12};
+    is(cells_paragraph(cells, area, 0, STYLE_PLAIN, "moves pages back, but not items"), 2, "as far as there is room");
+    is_str(cells_row(cells, 0, row, sizeof row), "moves pages", "its rows end with words,");
+    is_str(cells_row(cells, 1, row, sizeof row), "back, but n…", "and the last one with the rest");
+    cells_paragraph(cells, area, 0, STYLE_PLAIN, "moves pages back, but now");
+    is_str(cells_row(cells, 1, row, sizeof row), "back, but n…", "which may be one letter");
+    cells_paragraph(cells, area, 0, STYLE_PLAIN, "moves pages back, but no ");
+    is_str(cells_row(cells, 1, row, sizeof row), "back, but no", "or fit");
+    cells_destroy(&cells);
+}
+
 TEST(test_texts_that_differ_look_so) {
     struct cells *cells = cells_create(8, 1, false), *ascii = cells_create(8, 1, true);
     char out[64];

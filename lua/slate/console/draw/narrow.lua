@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Lines for a narrow screen, which lose whole parts and no letters; and the words for rows that are not shown.
 local cells = require "slate.console.cells"
+local gather = require "slate.base.gather"
 
 local M = {}
 
@@ -22,6 +23,28 @@ function M.fitting(width, separator, parts)
         text = longer
     end
     return text
+end
+
+--- A text in so many columns: of a longer one, as a key that ends in its number, the middle is left out.
+function M.middle(text, width)
+    local glyphs, left, right = gather.words(text, utf8.charpattern), "", ""
+    local first, last, room = 1, #glyphs, width - 1
+    if cells.width_of(text) <= width then
+        return text
+    end
+    while first <= last do
+        local is_left = cells.width_of(left) < cells.width_of(right)
+        local glyph = glyphs[is_left and first or last]
+        room = room - cells.width_of(glyph)
+        if room < 0 then
+            break
+        elseif is_left then
+            left, first = left .. glyph, first + 1
+        else
+            right, last = glyph .. right, last - 1
+        end
+    end
+    return left .. "…" .. right
 end
 
 --- How many of count rows are not shown, of which rows fit from the row top on: "3 more ↑", "12 more ↓", "3 ↑ 12 ↓

@@ -83,8 +83,9 @@ local function policy_words(model, id)
 end
 
 local function draw_facts(model, column, class)
-    local pages = ("%s of %s B, %s free"):format(class_state.pages(class), figure.exact(class.chunk_size),
-        class_state.free_pages(class))
+    local free = class_state.free_pages(class)
+    local pages = ("%s of %s B, %s page%s free"):format(class_state.pages(class), figure.exact(class.chunk_size), free,
+        free == "1" and "" or "s")
     local items = ("%s items, the oldest %s%s"):format(figure.count(class.number),
         figure.age(server.tail_age_s(class)), policy_words(model, class.id))
     if #pages + 2 + #items <= column.width then

@@ -75,8 +75,14 @@ local function bounds_text(share)
     return share.most and bounds_words(share.least, share.most, "-") or "-"
 end
 
-local function draw_head(grid, area, layout, at, is_counted)
-    grid:head(area.y, area.x, area.width, " NR KEY" .. filter.words(at.filter))
+-- rows: those of the list, once drawn.
+local function draw_head(grid, area, layout, at, is_counted, rows)
+    local words = " NR KEY" .. filter.words(at.filter)
+    local more = narrow.more(at.top, rows, #at.shown, layout.x - cells.width_of(words) - 2)
+    more = more ~= "" and more .. " " or ""
+    grid:head(area.y, area.x, area.width, "")
+    grid:text_fit(area.y, 0, layout.x - cells.width_of(more) - 1, cells.HEADER, words)
+    grid:text_right(area.y, layout.x, cells.HEADER, more)
     for i, column in ipairs(COLUMNS) do
         local is_sort = column.by == at.by
         put(grid, area.y, layout, column, is_sort and cells.STRONG or cells.HEADER,
@@ -102,7 +108,8 @@ local function draw_key(grid, y, layout, hot, key, number)
     local requests, bytes = share_of(hot, key, "requests"), share_of(hot, key, "bytes")
     local texts = { figure.count(requests.per_s), bounds_text(requests), figure.bytes(bytes.per_s), bounds_text(bytes) }
     grid:text(y, 0, cells.DIM, ("%3d"):format(number))
-    grid:text_fit(y, NUMBER_WIDTH, layout.x - NUMBER_WIDTH, cells.PLAIN, grid:escaped(hotkeys.shown_key(key.key)))
+    grid:text(y, NUMBER_WIDTH, cells.PLAIN,
+        narrow.middle(grid:escaped(hotkeys.shown_key(key.key)), layout.x - NUMBER_WIDTH))
     for i, column in ipairs(COLUMNS) do
         put(grid, y, layout, column, column.style, texts[i])
     end
@@ -223,8 +230,8 @@ function M.draw(frame, ui, grid, area)
         return
     end
     local count, layout = #at.shown, layout_of(area.width)
-    draw_head(grid, area, layout, at, hot.is_counted)
     if count == 0 then
+        draw_head(grid, area, layout, at, hot.is_counted, 0)
         grid:text_fit(area.y + 1, 0, area.width, cells.DIM, at.filter ~= ""
             and ("no hot key has '%s' in its name: / changes that"):format(at.filter)
             or hot.is_counted and "no key is hot: none was requested more than by chance; 9 counts again"
@@ -239,8 +246,7 @@ function M.draw(frame, ui, grid, area)
         and math.min(first_rows + cells.rows_of(words, area.width), most) or 0
     list.draw(grid, cells.area(area.y + 1, 0, area.height - 1 - notes, area.width), at, at.cursor, count,
         function(y, number) draw_key(grid, y, layout, hot, at.shown[number], number) end)
-    local more = narrow.more(at.top, area.height - 1 - notes, count)
-    grid:text_right(area.y, layout.x, cells.HEADER, more ~= "" and more .. " " or "")
+    draw_head(grid, area, layout, at, hot.is_counted, area.height - 1 - notes)
     local y = area.y + area.height - notes
     grid:paragraph(cells.area(y, 0, math.min(first_rows, notes), area.width), cells.PLAIN, first)
     grid:paragraph(cells.area(y + first_rows, 0, notes - first_rows, area.width), cells.STRONG, words)

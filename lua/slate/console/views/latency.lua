@@ -2,6 +2,7 @@
 --- Latency: the time of round trips to the server, measured by slatetop: a probe, `version`, ten times a second while
 -- this view is open, and every refresh.
 local cells = require "slate.console.cells"
+local keys = require "slate.console.keys"
 local latency = require "slate.console.latency"
 local narrow = require "slate.console.draw.narrow"
 
@@ -14,12 +15,12 @@ local M = {
 
 local LABEL_WIDTH <const>, COUNT_WIDTH <const>, SCALE_WIDTH <const> = 18, 8, 8
 local BAR_X <const> = LABEL_WIDTH + COUNT_WIDTH + 2
-local REFRESHES_MOST <const> = 1000
+local REFRESHES_MOST <const>, SCREEN_ROWS <const> = 1000, 5
 local FOOT <const> = "the clock runs from slatetop's send to the reply: network, server, this machine"
 
---- The view has no part of ui.
+--- The view's part of ui. top: the first of the rows of spans that is shown.
 function M.state()
-    return {}
+    return { top = 1 }
 end
 
 function M.wants(_, wants)
@@ -49,14 +50,17 @@ local function bucket_text(i)
     return ("%s to %s"):format(low and time_text(low) or "0", time_text(high))
 end
 
--- Draws a row a bucket, from the first to the last that is not empty; returns the rows.
-local function draw_buckets(summary, grid, area)
+-- Draws a row a bucket, from the first to the last that is not empty, as far as they fit; returns the rows, and the
+-- words for the others.
+local function draw_buckets(summary, at, grid, area)
     local first, last, most, rows = #summary.buckets, 1, 1, 0
     for i, count in ipairs(summary.buckets) do
         first, last = count > 0 and math.min(first, i) or first, count > 0 and i or last
         most = math.max(most, count)
     end
-    for i = first, math.min(last, first + area.height - 1) do
+    at.top = keys.top(at.top, at.top, area.height, last - first + 1)
+    local top = first + at.top - 1
+    for i = top, math.min(last, top + area.height - 1) do
         local y, count = area.y + rows, summary.buckets[i]
         local length = (count / most * (area.width - BAR_X - 1) + 0.5) // 1
         grid:text_right(y, area.x + LABEL_WIDTH, cells.PLAIN, bucket_text(i))
@@ -64,7 +68,7 @@ local function draw_buckets(summary, grid, area)
         grid:fill(cells.area(y, area.x + BAR_X, 1, count > 0 and math.max(length, 1) or 0), "█", cells.GRAPH)
         rows = rows + 1
     end
-    return rows
+    return rows, narrow.more(at.top, area.height, last - first + 1)
 end
 
 -- The reason why no time is shown.
@@ -74,7 +78,7 @@ local function why_none(frame)
 end
 
 -- Draws the probes of this server; returns the rows.
-local function draw_probes(frame, grid, area)
+local function draw_probes(frame, at, grid, area)
     local summary = frame.probes and frame.probes:summary() or { count = 0 }
     grid:rule(area.y, area.x, area.width, "round trips of one short command, version"
         .. (summary.count > 0 and (": the last %d"):format(summary.count) or ""))
@@ -83,8 +87,11 @@ local function draw_probes(frame, grid, area)
             and "measured only now: . returns to live" or why_none(frame))
         return 2
     end
-    grid:text_fit(area.y + 1, area.x, area.width, cells.STRONG, quantiles_text(summary, area.width))
-    return 2 + draw_buckets(summary, grid, cells.area(area.y + 2, area.x, area.height - 2, area.width))
+    local rows, more = draw_buckets(summary, at, grid, cells.area(area.y + 2, area.x, area.height - 2, area.width))
+    local width = area.width - (more ~= "" and cells.width_of(more) + 1 or 0)
+    grid:text_fit(area.y + 1, area.x, width, cells.STRONG, quantiles_text(summary, width))
+    grid:text_right(area.y + 1, area.x + area.width, cells.HEADER, more)
+    return 2 + rows
 end
 
 -- The times of the last refreshes, which take longer than probes: each is some 50 KB of statistics.
@@ -120,14 +127,17 @@ local function draw_refreshes(frame, grid, area)
     end
 end
 
-function M.draw(frame, _, grid, area)
+function M.draw(frame, ui, grid, area)
     local refreshes = area.height >= 34 and 10 or area.height >= 18 and 4 or 2
     local foot = cells.rows_of(FOOT, area.width)
-    local used = draw_probes(frame, grid, cells.area(area.y, area.x, area.height - refreshes - foot, area.width))
+    local used = draw_probes(frame, ui.latency, grid,
+        cells.area(area.y, area.x, area.height - refreshes - foot, area.width))
     draw_refreshes(frame, grid, cells.area(area.y + used, area.x, refreshes, area.width))
     grid:paragraph(cells.area(area.y + area.height - foot, area.x, foot, area.width), cells.DIM, FOOT)
 end
 
-function M.command() end
+function M.command(_, ui, command)
+    ui.latency.top = keys.step(ui.latency.top, keys.move_rows(command, SCREEN_ROWS), math.huge)
+end
 
 return M

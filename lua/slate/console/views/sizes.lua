@@ -34,6 +34,7 @@ end
 
 local AXIS_WIDTH <const>, GRAPH_LEAST <const>, LIMIT_ROWS <const>, SCREEN_ROWS <const> = 7, 3, 3, 8
 local CHOICES_ROWS <const>, CHOICES_ROWS_LOW <const>, WASTE_ROWS <const> = 9, 3, 2
+local NOW <const> = 1 -- rows above the choices: today's sizes
 local SHOWN_LEAST_PCT <const> = 0.05 -- less is shown as 0.0
 
 -- Items by each class's mean size, for servers that report no sizes: a rough picture.
@@ -90,20 +91,23 @@ local function age_of(frame, order)
 end
 
 local function draw_choice(grid, y, width, choice, text)
-    grid:text_fit(y, 0, width, choice.is_best and cells.GOOD or choice.is_worth_it and cells.PLAIN or cells.DIM, text)
+    local style = choice.is_best and cells.GOOD or choice.is_worth_it and cells.PLAIN or cells.DIM
+    grid:text_fit(y, 1, width - 1, style, text)
 end
 
 local function draw_choices(frame, at, grid, area, plan, waste_ratio)
     local is_slated = frame.model.now.slated
-    grid:head(area.y, 0, area.width, narrow.fitting(area.width, "  ", { "CHUNK SIZES  CLASSES    WASTE     ITEMS",
+    grid:head(area.y, 0, area.width, narrow.fitting(area.width, "  ", { " CHUNK SIZES  CLASSES    WASTE     ITEMS",
         is_slated and "as the server predicts" or "ESTIMATED, after a restart with -f" }))
     local now = { order = "now", is_known = true, is_worth_it = true, classes = #plan.now, waste_ratio = waste_ratio }
-    draw_choice(grid, area.y + 1, area.width, now, choice_text(now))
-    local rows = cells.area(area.y + 2, 0, area.height - 2, area.width)
-    list.draw(grid, rows, at, keys.step(at.cursor, 0, #plan), #plan, function(y, i)
-        draw_choice(grid, y, area.width, plan[i], choice_text(plan[i], is_slated, age_of(frame, plan[i].order)))
+    local rows, count = cells.area(area.y + 1, 0, area.height - 1, area.width), #plan + NOW
+    local cursor = keys.step(at.cursor, 0, count)
+    list.draw(grid, rows, at, cursor, count, function(y, i)
+        local choice = plan[i - NOW] or now
+        draw_choice(grid, y, area.width, choice, choice_text(choice, is_slated, age_of(frame, choice.order)))
+        grid:text(y, 0, cells.STRONG, i == cursor and ">" or "")
     end)
-    grid:text_right(area.y, area.width, cells.HEADER, narrow.more(at.top, rows.height, #plan))
+    grid:text_right(area.y, area.width, cells.HEADER, narrow.more(at.top, rows.height, count))
 end
 
 local function geometry_words(frame)
@@ -194,13 +198,13 @@ function M.command(frame, ui, command)
     local now, at = frame.model.now, ui.sizes
     local why = why_no_sizes(now)
     local plan = not why and question.sizes(frame.model) or {}
-    at.cursor = keys.step(at.cursor, keys.move_rows(command, SCREEN_ROWS), #plan)
+    at.cursor = keys.step(at.cursor, keys.move_rows(command, SCREEN_ROWS), #plan + NOW)
     if command ~= "review" then
         return nil
-    elseif now and now.slated and plan[at.cursor] then
-        return { kind = "review", plan = { { name = "geometry", value = plan[at.cursor].order } } }
+    elseif now and now.slated and plan[at.cursor - NOW] then
+        return { kind = "review", plan = { { name = "geometry", value = plan[at.cursor - NOW].order } } }
     end
-    return { kind = "say", text = why
+    return { kind = "say", text = why or now and now.slated and "these are today's sizes: go to others first"
         or "memcached takes other chunk sizes only at its start: -f, -n, -o slab_sizes" }
 end
 
