@@ -98,6 +98,24 @@ describe("slatectl, where the connection breaks before the answer", function()
         assert.equal("slabs automove 1; slabs automove 0", fake:sent():match("slabs.*"))
     end)
 
+    it("a trial that is interrupted before its outcome is known is taken back all the same", function()
+        local clock = require "slate.base.clock"
+        local pass = clock.sleep
+        fake.keeps = true -- the value is shown late
+        finally(function() clock.sleep = pass end)
+        clock.sleep = function(seconds)
+            if fake:sent():find("slabs automove 1", 1, true) and fake.keeps then
+                fake.keeps, fake.settings.slab_automove = false, "1"
+                error("interrupted!")
+            end
+            return pass(seconds)
+        end
+        local code, _, err = run("trial automove=ratio --for 1h")
+        assert.equal(130, code, err)
+        assert.truthy(err:find("back: slab_automove: ratio -> off", 1, true), err)
+        assert.equal("0", fake.settings.slab_automove)
+    end)
+
     it("and the server is gone, the outcome is unknown: no older change is taken back in its place", function()
         for _, is_made in ipairs({ false, "gone" }) do
             os.remove(folder .. "/audit.log")
