@@ -6,7 +6,6 @@
 -- is carried out step by step and stops at the first failure; its changes are one entry of the list of undo.
 local audit = require "slate.facts.audit"
 local clock = require "slate.base.clock"
-local find = require "slate.base.find"
 local limits = require "slate.judge.thresholds"
 local bounds = require "slate.judge.bounds"
 local prediction = require "slate.judge.prediction"
@@ -15,6 +14,7 @@ local shown = require "slate.act.shown"
 local snapshot = require "slate.facts.snapshot"
 local steps = require "slate.act.steps"
 local talk = require "slate.act.talk"
+local undo_proposal = require "slate.act.undo_proposal"
 local units = require "slate.base.units"
 
 local M = {}
@@ -77,7 +77,7 @@ function Acting:follow_outcome()
         local found, words = self.observer:outcome(one.began_s, one.ended_s, one.items_lost)
         if found and not (one.is_reverted and found.not_judged) then -- the trial's end was judged
             found.words, one.found = words, found
-            one.is_next = one.made ~= nil and select(3, self:last_change()) == one.made
+            one.is_next = one.made ~= nil and select(3, undo_proposal.last_change(self)) == one.made
         end
     end
     if clock.steady_s() - one.ended_s >= limits.verdict_lasts_s then
@@ -249,125 +249,14 @@ function Acting:begin(kind, changes, who, is_up, terms, curves)
     return true
 end
 
--- The last change on record that was not taken back, the text of the record, and that change with its title if it was
--- made from here.
-function Acting:last_change()
-    local text = self.record and self.record.read() or ""
-    local last = audit.last_undoable(text, self.server)
-    while #self.undo > 0 do
-        local top = self.undo[#self.undo]
-        local newest = top.entries[#top.entries].id
-        for _, entry in ipairs(top.entries) do
-            if not newest or last and entry.id == last.id then
-                return last, text, top
-            end
-        end
-        if last and last.id > newest then
-            break
-        end
-        forget(self.undo, top) -- others took its entries back
-    end
-    return last, text
-end
-
--- The change made from here that an entry of the record belongs to; nil: it was made elsewhere.
-function Acting:own_change(last)
-    for _, one in ipairs(self.undo) do
-        if find.by(one.entries, "id", last.id) then
-            return one
-        end
-    end
-end
-
-function Acting:propose(of, title)
-    local list, words = shown.way_back(of.entries, self.observer.now)
-    if not list then
-        return nil, words
-    end
-    self.proposed = { of = of, steps = list, title = title .. words, changes = {},
-        group = of.entries[1].fleet or of.group, id = of.entries[#of.entries].id }
-    local classes, text = snapshot.by_id(self.observer.now), self.record and self.record.read() or ""
-    for i, step in ipairs(list) do
-        local entry = of.entries[#list - i + 1]
-        if step.kind == "move" then
-            local class = classes[step.src] or {}
-            local left, is_gone = steps.fit_move(step, entry, class.total_pages, audit.pages_due(text, entry))
-            self.proposed.title = self.proposed.title .. (is_gone and "" or left) -- sending it looks again
-        end
-        self.proposed.changes[i] = shown.change(step)
-        self.proposed.changes[i].undoes = step.kind == "set" and entry or nil
-    end
-    return self.proposed
-end
-
--- The proposal to take back the command of an entry; own: that change, if it was made from here.
-function Acting:propose_entry(last, text, own)
-    local entries = last and audit.of_command(text, last)
-    if own then
-        own.entries = own.entries[#own.entries].id and entries or own.entries -- some may be taken back
-        return self:propose(own, own.title)
-    end
-    local title = #entries == 1 and shown.entry(last)
-        or ("%d changes of one command, the last: %s"):format(#entries, shown.entry(last))
-    return self:propose({ title = title, entries = entries }, title)
-end
-
--- Why nothing of a proposal can be taken back; nil if something can. replies: as for shown.why_set_since; nil: not
--- known.
-function Acting:why_stuck(proposed, why, replies)
-    if not proposed or self.refused[proposed.id] then
-        return why or self.refused[proposed.id]
-    end
-    local first
-    for _, change in ipairs(replies and proposed.changes or {}) do
-        local since = shown.why_set_since(replies, change)
-        if not since then
-            return nil
-        end
-        first = first or since
-    end
-    return first
-end
-
---- The last change to the server that was not taken back, made here or by another program: { title, changes, group
--- (equal for servers that got one change together; nil: this one got it alone), id (on record) }; or nil and a message.
--- Changes of which nothing can be taken back are passed over, and the title says so, unless there is no other.
--- replies: of the server, as slate.facts.settings_shown takes them; nil: not known. `begin` of kind undo takes it back.
+--- As propose_undo of slate.act.undo_proposal; `begin` of kind undo takes the change back.
 function Acting:propose_undo(replies)
-    local last, text, own = self:last_change()
-    local unknown = audit.last_unknown(text, self.server)
-    if unknown then -- it is read back first
-        self.unknown = not self.run and unknown or nil
-        return nil, "the outcome of the last change is unknown: " .. shown.entry(unknown)
-    elseif not last and not own then
-        return nil, "nothing to undo: no change to this server is on record that was not taken back"
-    end
-    local proposed, why = self:propose_entry(last, text, own)
-    local first, first_why, passed = proposed, why, ""
-    local stuck = self:why_stuck(proposed, why, replies)
-    while stuck and last do
-        passed = passed .. "; " .. (proposed and ("change %d stays: %s"):format(last.id, stuck) or stuck)
-        last = audit.last_undoable(text, self.server, nil, nil, audit.of_command(text, last)[1].id)
-        if last then
-            proposed, why = self:propose_entry(last, text, self:own_change(last))
-            stuck = self:why_stuck(proposed, why, replies)
-        end
-    end
-    if stuck then
-        self.proposed = first
-        return first, first_why
-    end
-    proposed.title = proposed.title .. passed
-    return proposed
+    return undo_proposal.propose_undo(self, replies)
 end
 
---- The last change that was undone from here: as propose_undo; `begin` of kind redo does the change again.
+--- As propose_redo of slate.act.undo_proposal; `begin` of kind redo does the change again.
 function Acting:propose_redo()
-    local top = self.redo[#self.redo]
-    if not top then
-        return nil, "no change was undone from here that could be made again"
-    end
-    return self:propose(top, top.title)
+    return undo_proposal.propose_redo(self)
 end
 
 -- Why a trial has to end, in a sentence; nil while it goes on.
