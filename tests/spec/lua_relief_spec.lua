@@ -86,7 +86,7 @@ describe("whether more memory helps", function()
             memory(EVICTS, 0.7, 0.8, 0.79, 0.79).text, "never less than nothing")
         local idle = { id = 18, free_pages = 61.5, flags = { "idle" } }
         for words, row in pairs({ ["61 pages lie idle in class 18: use these before memory is bought"] = idle,
-            [relief.MEASURING] = { id = 25, flags = {}, is_measuring = true } }) do
+            ["measuring: which class starves is not judged yet"] = { id = 25, flags = {}, is_measuring = true } }) do
             answer = memory({ evicts = true, rows = { row } }, 0.7, 0.8, 0.86, 0.9)
             assert.same({ text = words }, answer)
         end

@@ -4,6 +4,7 @@ local view = require "slate.judge.view"
 local recordings = require "support.recordings"
 local snapshots = require "support.snapshots"
 local page_plan = require "slate.judge.page_plan"
+local relief = require "slate.judge.relief"
 local starving = require "slate.judge.starving"
 
 local class, make = snapshots.class, snapshots.make
@@ -301,6 +302,56 @@ describe("starving", function()
         end
         assert.same({ 4, 4, 4 }, donors(100))
         assert.same({ 4, 3, 3 }, donors(0))
+    end)
+
+    -- Class 5 evicts beside class 4, which keeps its items long. Class 3 gets six pages in sample 4, which it fills at
+    -- this rate. Returns the observer after each sample, by its number, to judge(one, i).
+    local function beside_new_pages(fills_per_s, judge, refused_per_s)
+        local one = view.observer()
+        for i = 0, 70 do
+            local pages, used = i < 4 and 4 or 10, math.min(4000 + fills_per_s * math.max(i - 4, 0), 10000)
+            one:observe(make(1000 + i, { [3] = class({ total_pages = pages, total_chunks = pages * 1000,
+                used_chunks = used, free_chunks = pages * 1000 - used, number = used }),
+                [4] = snapshots.full(14, 0, { age = 900 }),
+                [5] = class({ evicted = 400 * i, outofmemory = (refused_per_s or 0) * i }) },
+                { evictions = 400 * i }, { slab_automove = 0, slab_reassign = true }))
+            judge(one, i)
+        end
+    end
+
+    it("waits beside a class with untried free pages, and takes these rather than pages with items if it is told to",
+        function()
+            local given_by, chosen, told = {}, {}, {}
+            beside_new_pages(55, function(one, i)
+                local move = page_plan.of(one).advised[1]
+                given_by[i], told[i] = move and move.from or one.rows[3].state, relief.no_move(one)
+                chosen[i] = page_plan.move(one, 5)
+            end)
+            assert.equal(4, given_by[3])
+            for i = 4, 53 do -- it has 3,300 free chunks then, which it fills in a minute
+                assert.equal("measuring", given_by[i], i)
+            end
+            assert.equal(4, given_by[54])
+            assert.equal("measuring: class 3 just got pages, 5 are free: wait up to 49s: no move is advised", told[15])
+            assert.same({ 3, 5 }, { chosen[15].from, chosen[15].pages })
+        end)
+
+    it("takes pages with items once a class is seen to fill its free pages within a minute", function()
+        local donors = {}
+        beside_new_pages(200, function(one, i) donors[i] = (page_plan.of(one).advised[1] or {}).from end)
+        assert.same({ 4, nil, nil, nil, 4, 4 }, { donors[3], donors[4], donors[5], donors[6], donors[7], donors[20] })
+    end)
+
+    it("takes free pages that a class got, once it is seen not to fill them within two minutes", function()
+        local donors = {}
+        beside_new_pages(30, function(one, i) donors[i] = (page_plan.of(one).advised[1] or {}).from end)
+        assert.same({ 4, nil, nil, nil, 3, 3 }, { donors[3], donors[4], donors[5], donors[6], donors[7], donors[20] })
+    end)
+
+    it("takes untried free pages at once for a class that refuses stores", function()
+        local donors = {}
+        beside_new_pages(55, function(one, i) donors[i] = page_plan.of(one).advised[1] end, 5)
+        assert.same({ 3, true }, { donors[7].from, donors[7].pages <= 5 })
     end)
 
     -- Class 5 evicts 2,000 items a second. From sample `at` on class 3 gets the 12 pages back that class 5 had,

@@ -28,7 +28,8 @@ end
 local function plan(model)
     local moves = question.plan(model)
     return moves[1] and { kind = "review", plan = moves }
-        or say("no class is starving: choose one in the class table (2) and press m there")
+        or say((question.measuring(model) or "no class is starving")
+            .. ": choose one in the class table (2) and press m there")
 end
 
 --- The intent that opens the review of a move of pages between two classes. to nil: to the pool; from nil: from the

@@ -149,6 +149,11 @@ function M.plan(model)
     return plan and plan.advised or {}
 end
 
+--- Why it is not judged which class starves, in words; nil if it is.
+function M.measuring(model)
+    return call(model, "slate.judge.relief", "measuring", model.observer and model.observer.rows)
+end
+
 --- The classes on whose curves the plan rests.
 function M.plan_classes(model)
     local ids = {}

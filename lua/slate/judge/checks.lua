@@ -128,8 +128,10 @@ end
 
 --- Classes that evict and are not judged yet: until then nothing is said of them, and no memory is advised.
 function CHECKS.measuring(about, add)
-    if starving.is_measuring(about.rows) then
-        add("note", relief.MEASURING, "look again when three samples are known without page moves", "state.measuring")
+    local measuring = relief.measuring(about.rows)
+    if measuring then
+        add("note", measuring, starving.untried(about.rows) and "look again then"
+            or "look again when three samples are known without page moves", "state.measuring")
     end
 end
 

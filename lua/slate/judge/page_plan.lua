@@ -88,11 +88,13 @@ local function standing_move(self, to, donor_id)
     return move and move.from == donor_id and move or further
 end
 
--- Whether a class may give a page more to another. A class that pages would help itself gives none.
+-- Whether a class may give a page more to another. A class that pages would help itself gives none. Untried pages are
+-- free: they go to a class that refuses stores, or that an operator chose, before pages with items.
 local function may_give_to(self, row, to)
     local given = self.given[row.id] or 0
     local is_helped = starving.refuses(row) or starving.is_short(row) and (self.gain_of_page[row.id] or 1) > 0
-    return row.id ~= to.id and not is_helped and starving.may_give(row) and row.pages - given >= 2
+    return row.id ~= to.id and not is_helped and row.pages - given >= 2
+        and (starving.may_give(row) or row.untried_s ~= nil and not row.is_growing)
         and (not self.never_evicts or starving.free_pages(row) - given >= 1)
 end
 
@@ -131,7 +133,7 @@ end
 
 -- The most pages that a donor may give: its free ones, else half of those that it has.
 local function most_pages(self, donor)
-    local of_live = self.never_evicts and 0 or donor.pages // 2
+    local of_live = (self.never_evicts or donor.untried_s) and 0 or donor.pages // 2
     return math.max(1, math.tointeger(math.max(starving.free_pages(donor), of_live)))
 end
 

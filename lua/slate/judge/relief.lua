@@ -181,9 +181,19 @@ function M.remedy(move, plan)
         M.donor_has(move), trade and "; it " .. trade or "")
 end
 
+local MEASURING <const> = "measuring: which class starves is not judged yet"
+
+--- The words in place of "no class starves" while a change of pages is not judged; nil if it is. rows: may be nil.
+function M.measuring(rows)
+    local untried = starving.is_measuring(rows) and starving.untried(rows)
+    return untried and ("measuring: class %d just got pages, %d are free: wait up to %s"):format(untried.id,
+        starving.free_pages(untried), units.age(math.ceil(untried.untried_s)))
+        or starving.is_measuring(rows) and MEASURING or nil
+end
+
 --- Why a plan has no move, in words: no class starves; or which one does is not judged yet, or not known.
 function M.no_move(one)
-    return (starving.is_measuring(one.rows) and M.MEASURING or one.knows_starving and "no class starves"
+    return (M.measuring(one.rows) or one.knows_starving and "no class starves"
         or view.STARVING_UNKNOWN) .. ": no move is advised"
 end
 
@@ -291,9 +301,6 @@ function M.unfilled(general, curve)
         units.bytes_in_words(limit), M.few_reads(curve) or "more memory would bring nothing")
 end
 
---- The words in place of "no class starves" while a change of pages is not judged.
-M.MEASURING = "measuring: which class starves is not judged yet"
-
 --- The sentence about memory while a class starves.
 function M.while_starving(about)
     return ("class %d starves: give it pages of other classes before memory is bought"):format(about.starves)
@@ -301,12 +308,9 @@ end
 
 -- Why no memory is advised, in a sentence: it is not judged which class starves, or pages lie idle; else nil.
 local function before_memory(rows)
-    if starving.is_measuring(rows) then
-        return M.MEASURING
-    end
     local pages, ids = view.idle_pages(rows or {})
-    return pages > 0 and ("%s lie idle in %s: use these before memory is bought"):format(units.plural(pages, "page"),
-        units.classes(ids)) or nil
+    return M.measuring(rows) or pages > 0 and ("%s lie idle in %s: use these before memory is bought"):format(
+        units.plural(pages, "page"), units.classes(ids)) or nil
 end
 
 -- A sentence: more memory would bring nothing, or what it brings is not known, as nothing is evicted; nil if it may.

@@ -255,18 +255,22 @@ local function is_better_off(row, donor, by_hits, times, apart_s, surely_times)
         and lifetime_least_s(donor) >= (surely_times or 0) * doubt * row.life_s
 end
 
--- True if a class has free pages and will fill them within a minute, at the rate of the stored samples; or it got pages
--- within these, which show no rate yet, or within a minute, and fills them.
+-- Whether a class has free pages and will fill them within a minute, at the rate of the stored samples; or it got pages
+-- within these, which show no rate yet, or within a minute, and will fill them within two: then also whether so many
+-- are free that it is not known yet if it needs them.
 local function is_filling(state, row, time_s)
     local free, filled, over_s = row.free_pages or 0, 0, 0
+    local has_spare = (row.pages or 0) >= 2 and M.has_spare(M.free_pages(row))
     if free < 1 or row.is_growing then
-        return free >= 1
+        return free >= 1, has_spare
     end
     for i = 1, math.min(#state, limits.starving_samples) do
         filled, over_s = filled + state[i].filled_pages, over_s + state[i].over_s
     end
-    local is_new = filled > 0 and state.grew_at_s and time_s - state.grew_at_s < limits.idle_fills_s
-    return is_new or over_s > 0 and free <= filled / over_s * limits.idle_fills_s
+    local in_a_minute = filled / math.max(over_s, 1e-3) * limits.idle_fills_s
+    local is_new = state.grew_at_s ~= nil and time_s - state.grew_at_s < limits.idle_fills_s
+        and free <= in_a_minute * limits.clearly_ratio
+    return is_new or free <= in_a_minute, is_new and has_spare and free > in_a_minute
 end
 
 -- True if samples, or the new pages of a class, have not shown yet how long its items live. By Little's law a class
@@ -318,20 +322,21 @@ local function judge_class(state, row, donors, about, all_per_s)
 end
 
 local FIELDS <const> = { "stays_s", "life_s", "life_count", "mean_evicted_per_s", "evicts_lately", "is_growing",
-    "is_filling", "is_measuring", "starves", "lives_short", "is_worst",
-    "advised", "predicted_change", "predicted_least", "predicted_most", "expects_gain" }
+    "is_filling", "untried_s", "is_measuring", "starves", "lives_short", "is_worst", "advised",
+    "predicted_change", "predicted_least", "predicted_most", "expects_gain" }
 
 --- Takes the next sample of a server, and writes the judgement into its rows: mean_evicted_per_s over the judge's
 -- samples, stays_s (how long items stay, at most the server's uptime or the age of the oldest item; nil if not all are
 -- known that leave, or none leaves), life_s (the same for a class that evicts, by its evictions if need be; nil if it
 -- evicts nothing), evicts_lately (anything within ten seconds, also while the class gave pages away), is_growing,
--- is_filling (it uses its free chunks within a minute, or got them within one and uses some), is_measuring (evicts, and
--- pages moved since it was judged, or too few samples are known; true or absent) and starves (true or false; absent, as
--- evicts_lately and mean_evicted_per_s, if evictions are not reported). slate.judge.page_plan then takes
--- starves back where no move is advised. about: time_s and interval_s of the sample; uptime_s of the server, if
--- known; filled_pages: by class id, the pages of chunks that it has filled since the sample before; by_hits: pages go
--- to where they bring most hits (automove utility), so lives need not be alike and only free pages count. Rows of a
--- sample that the judge has seen get the same values again. Cost: O(classes).
+-- is_filling (it uses its free chunks within a minute, or got them within one and uses them within two), untried_s (it
+-- got pages and has free ones: after so many seconds at most it is known whether it needs these; else absent),
+-- is_measuring (evicts, and pages moved since it was judged, a class has untried ones, or too few samples are known;
+-- true or absent) and starves (true or false; absent, as evicts_lately and mean_evicted_per_s, if evictions are not
+-- reported). slate.judge.page_plan then takes starves back where no move is advised. about: time_s and interval_s of
+-- the sample; uptime_s of the server, if known; filled_pages: by class id, the pages of chunks that it has filled since
+-- the sample before; by_hits: pages go to where they bring most hits (automove utility), so lives need not be alike and
+-- only free pages count. Rows of a sample that the judge has seen get the same values again. Cost: O(classes).
 function Judge:observe(rows, about)
     if self.time_s == about.time_s then
         for _, row in ipairs(rows) do
@@ -355,19 +360,17 @@ function Judge:observe(rows, about)
         row.life_count = row.stays_s and left_per_s * over_s or row.life_s and per_s * over_s or nil
         row.mean_evicted_per_s, all_per_s = per_s, all_per_s + per_s
         row.evicts_lately = evicts_lately(state, about.time_s)
-        row.is_filling = is_filling(state, row, about.time_s)
+        local is_untried
+        row.is_filling, is_untried = is_filling(state, row, about.time_s)
+        row.untried_s = is_untried and state.grew_at_s + limits.idle_fills_s - about.time_s or nil
     end
     local donors = { best_donors(rows, M.is_richer), best_donors(rows, lives_longer) }
-    -- A class got pages within the stored samples and has free ones: whether it fills them is not known yet.
-    local is_donor_unsettled = gather.any(rows, function(row)
-        return row.is_growing and M.has_spare(M.free_pages(row))
-    end)
+    local waits = M.untried(rows) ~= nil -- pages with items would move while perhaps nobody needs the free ones
     for _, row in ipairs(rows) do
         local state = self.classes[row.id]
         judge_class(state, row, donors, about, all_per_s)
-        row.starves = state.starves and (row.pages or 0) > 0 or false
-        row.is_measuring = not row.starves and row.evicts_lately
-            and (is_donor_unsettled or is_unsettled(self, state, row)) or nil
+        row.starves = state.starves and (row.pages or 0) > 0 and not waits
+        row.is_measuring = not row.starves and row.evicts_lately and (waits or is_unsettled(self, state, row)) or nil
         state.judged_pages = state.is_settled and row.pages or state.judged_pages
         if not row.evicted_per_s then -- evictions are not reported
             row.starves, row.evicts_lately, row.mean_evicted_per_s, row.is_measuring = nil, nil, nil, nil
@@ -379,6 +382,16 @@ end
 --- True if which class starves is not judged yet: pages moved, or too few samples are known. rows: may be nil.
 function M.is_measuring(rows)
     return gather.any(rows or {}, function(row) return row.is_measuring end)
+end
+
+--- The row of the class that got free pages so lately that it is not known whether it needs them; nil without one.
+-- Meanwhile no class starves, as these pages would cost it no items. rows: may be nil.
+function M.untried(rows)
+    local found
+    for _, row in ipairs(rows or {}) do
+        found = row.untried_s and (not found or row.untried_s > found.untried_s) and row or found
+    end
+    return found
 end
 
 --- True if a class refuses stores for want of memory.
