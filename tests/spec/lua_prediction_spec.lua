@@ -170,6 +170,30 @@ describe("the review of a move of pages", function()
         nearly(filled, (policy_curve.gain(seen, 0.5)))
     end)
 
+    it("costs a class that just got pages the hits that these bring since, too", function()
+        local seen = verdict.figures_seen(read(12, "0.1.0")).by_id[5]
+        seen.curve = curve(1e9, function(pages) return math.min(1, 3 / 28 * pages) end)
+        local reads_per_s = seen.get_hits_per_s + seen.misses_per_s
+        local both_pages = reads_per_s * 2 * 3 / 28
+        seen.get_hits_per_s, seen.counted_pages = reads_per_s * 3 * 3 / 28, 3 -- it had two pages five seconds ago
+        seen.misses_per_s = reads_per_s - seen.get_hits_per_s
+        nearly(both_pages, (policy_curve.cost(seen, 2)))
+        seen.counted_pages = nil
+        assert.is_true(policy_curve.cost(seen, 2) < 0.8 * both_pages)
+    end)
+
+    it("knows how many pages a class used while its reads were counted", function()
+        local one = view.observer()
+        for i = 0, 10 do
+            local now = snapshots.make(1000 + i, { [5] = snapshots.full(i < 6 and 2 or 4, 400 * i, { cmd_set = 400 * i,
+                get_hits = 300 * i }) }, { cmd_get = 700 * i, get_hits = 300 * i, get_misses = 400 * i })
+            now.slated = "0.1.0"
+            one:observe(now)
+        end
+        local seen = verdict.figures_seen(one, { [5] = {}, [0] = {} })
+        assert.equal(3, seen.by_id[5].counted_pages)
+    end)
+
     it("never gains less by more pages, though only some of these are filled in time", function()
         local seen = verdict.figures_seen(read(12, "0.1.0")).by_id[5]
         seen.evicted_per_s = seen.chunks_per_page / 9
@@ -216,6 +240,7 @@ describe("the review of a move of pages", function()
         assert.equal("+0.7 points of hits (-0.1 to +1.5): gain not certain", words(0.007, -0.001, 0.015))
         assert.equal("+0.0 points of hits (-0.8 to +0.8): gain not certain", words(-0.0001, -0.008, 0.008))
         assert.equal("-0.7 points of hits (-1.5 to +0.1): a loss is likelier than a gain", words(-0.007, -0.015, 0.001))
+        assert.equal("+0.3 points of hits (-7.0 to +0.7): a loss is likelier than a gain", words(0.003, -0.07, 0.007))
         assert.equal("-9.0 points of hits (-19.0 to -2.2): it costs hits", words(-0.09, -0.19, -0.022))
         assert.truthy(told(read(12), { from = 5, to = 3, pages = 1 }, "expects"):find("it costs hits", 1, true))
         assert.truthy(told(read(12), { from = 5, to = 3, pages = 1 }, "WARNING"))

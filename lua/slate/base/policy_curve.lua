@@ -189,7 +189,7 @@ local function curve_at(curve, pages)
 end
 
 -- The gain, or the loss as a positive number, of a class with a curve, as a share of its reads, and its variance. used,
--- other: pages now and then; counted: the hit ratio.
+-- other: pages now and then; counted: the hit ratio, with the pages that were used meanwhile.
 local function change_by_curve(class, used, other, counted)
     local curve = class.curve
     local here, reads = curve_at(curve, used), max(curve.reads or EXACT_READS, 1)
@@ -197,14 +197,17 @@ local function change_by_curve(class, used, other, counted)
     local change = sign * (curve_at(curve, other) - here)
     -- A sampled key has so many reads, by the band of today's ratio: see curve_error in daemon/sample/curve.c.
     local a_key = max(1, (band * reads) ^ 2 / max(here ^ 2 * (1 - here) * reads, 1))
-    local apart = beyond_chance(sign * (here - counted), band) -- the more of it goes, the larger is the change
+    -- A class that just got pages has hits of fewer: a loss takes those, too, that the pages bring since.
+    local counted_at = sign < 0 and class.counted_pages and curve_at(curve, class.counted_pages) or here
+    local apart = beyond_chance(sign * (counted_at - counted), band) -- the more of it goes, the larger is the change
     local goes = 1 - min(used, other) / max(used, other)
     -- A running policy that hits more than the LRU does so with less memory, too.
-    local stays = sign < 0 and counted > here
+    local stays = sign < 0 and counted > counted_at
     local variance = a_key * max(change * reads, 1) / reads ^ 2 + goes * (stays and 1 or 1 - goes) * apart ^ 2
         + (policy_apart(class.whole_curve, other < used and 0.5 or 2) * 2 * goes) ^ 2
     change = change + (stays and 0 or goes * apart)
-    return max(0, min(sign < 0 and counted or 1 - counted, change)), variance
+    local level = max(0, min(1, counted + here - counted_at))
+    return max(0, min(sign < 0 and level or 1 - level, change)), variance
 end
 
 -- The change of hits a second of a class with a curve, and its least and most. cases: equally likely, each { pages now,
@@ -232,7 +235,8 @@ end
 
 --- The hits a second that a class gains by `pages` more, and the least and the most gain, in the seconds in which the
 -- outcome is judged. class: of `after`, from slate.base.policy_core's pair; if known with `curve` and `whole_curve`,
--- its own and that of the whole cache: see slate.facts.sampled.curves.
+-- its own and that of the whole cache (see slate.facts.sampled.curves), and with counted_pages, the mean of the pages
+-- that it used while its rates were counted.
 function M.gain(class, pages)
     local held = max(class.total_pages, 1)
     if class.evicted_per_s == 0 or class.get_hits_per_s == 0 or pages <= 0 then

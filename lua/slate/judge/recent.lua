@@ -9,7 +9,7 @@ local M = {}
 local STEP_S <const> = 1
 local EARLY_S <const> = 0.1 -- a sample this much early still ends a step: samples are never exactly on time
 local OF_SERVER <const> = { "cmd_get", "get_misses" }
-local OF_CLASS <const> = { "id", "chunk_size", "cmd_set", "get_hits", "evicted" }
+local OF_CLASS <const> = { "id", "chunk_size", "cmd_set", "get_hits", "evicted", "used_chunks" }
 
 local Recent = {}
 Recent.__index = Recent

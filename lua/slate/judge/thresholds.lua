@@ -54,7 +54,7 @@ return {
     prediction_band_least_ratio = 0.0005, -- of the reads: half of the last digit that is shown
     prediction_reads_least = 1000, -- in the period seen: fewer reads show chance
     prediction_short_s = 8, -- a prediction from a shorter period says so
-    prediction_unlikely_ratio = -0.002, -- of the reads: an unsure prediction below is likelier a loss, above it either
+    prediction_unlikely_ratio = -0.002, -- of the reads: unsure ones of this figure or middle are likelier losses
 
     -- What came of a change.
     verdict_lasts_s = 60, -- a verdict is shown for this long after its change

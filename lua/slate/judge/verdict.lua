@@ -80,10 +80,12 @@ function M.figures_seen(one, curves)
     if not (reports_reads(before) and reports_reads(after)) then
         return nil, "this server does not report which reads find their item: no prediction is possible"
     end
-    local _, seen = core.pair(before, after)
+    local begun, seen = core.pair(before, after)
     local is_trusted = curves and not one.has_failed_curves and not M.failed_before(curves[0] or {})
     for id, class in pairs(is_trusted and seen.by_id or {}) do
         class.curve, class.whole_curve = curves[id], curves[0]
+        class.counted_pages = class.used_chunks > 0 and class.chunks_per_page > 0
+            and (begun.by_id[id].used_chunks + class.used_chunks) / 2 / class.chunks_per_page or nil
     end
     return seen, (now - was) / seconds, seconds
 end
@@ -178,7 +180,8 @@ end
 --- A prediction in words. expects_gain: as of a move of slate.judge.page_plan; nil by default.
 function M.prediction_words(made, expects_gain)
     local promise = M.promise(made)
-    promise = promise == "unsure" and (made.hit_ratio_change < limits.prediction_unlikely_ratio and "unlikely"
+    local center = math.min(made.hit_ratio_change, (made.least + made.most) / 2) -- losses may have the longer tail
+    promise = promise == "unsure" and (center < limits.prediction_unlikely_ratio and "unlikely"
         or expects_gain == false and "none") or promise
     local seen = made.seen_s < limits.prediction_short_s
         and ("; judged by %s of traffic"):format(units.age(made.seen_s)) or ""
