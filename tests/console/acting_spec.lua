@@ -122,6 +122,20 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       end
     end)
 
+    it("are taken back one at once after the other, also where no screen shows the settings", function()
+      open("", 100, 40)
+      for _, change in ipairs { "verbosity 1", "lru hot 30", "lru hot 35" } do
+        screen:go(":", "choices", { "set " .. change, "Enter" }, "capital S")
+        send("→ " .. change:match("%d+"))
+      end
+      for _, value in ipairs { "30", "20" } do
+        screen:go("u", "Undo: review")
+        assert.is_nil(screen:text():find("another client", 1, true), screen:text())
+        send("→ " .. value)
+        assert.equal(value, server:setting("hot_lru_pct"))
+      end
+    end)
+
     it("of another console are events, with their author where the record has him", function()
       open("", 100, 40)
       local function watch(log)

@@ -136,15 +136,19 @@ function Changes:step(connection, now_s, is_late)
     elseif line then
         call(self, "step", false)
     end
-    return was_running and not has(self, "run")
+    local is_over = was_running and not has(self, "run")
+    self.changed_s = is_over and now_s or self.changed_s
+    return is_over
 end
 
 --- The change that "undo" takes back (the last one on record that was not taken back, made here or by another program),
 --- or that "redo" makes again: { title, changes }; or nil and why there is none.
 function Changes:propose(kind)
     local model = self.model
+    -- Settings of before the last change would show its value as another client's.
+    local is_stale = self.changed_s and (model.answers:at_s("settings") or 0) <= self.changed_s
     return call(self, kind == "redo" and "propose_redo" or "propose_undo",
-        model.now and model.answers:replies(model.now) or nil)
+        model.now and not is_stale and model.answers:replies(model.now) or nil)
 end
 
 --- Ends the trial; the change stays. False when there is no trial.

@@ -161,8 +161,7 @@ end
 -- Takes the reply of one group; the last completes the refresh.
 local function take_group(poller, refresh, group, text, is_stats)
     local about = { at_s = poller.now_s, is_stats = is_stats }
-    if group == "settings" and not poller.model.answers:is_known("settings") or poller.wants.inquiries.settings
-        or poller.wants.inquiries.class then
+    if group == "settings" or poller.wants.inquiries.settings or poller.wants.inquiries.class then
         poller.model.answers:take_group(group, text, about)
     end
     refresh.texts[group] = is_stats and text or nil
