@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Which classes starve: the rule, and false findings on recorded servers; one_brain_spec has the true ones.
+local bounds = require "slate.judge.bounds"
+local find = require "slate.base.find"
 local view = require "slate.judge.view"
 local recordings = require "support.recordings"
 local snapshots = require "support.snapshots"
@@ -355,15 +357,17 @@ describe("starving", function()
     end)
 
     -- Class 5 evicts 2,000 items a second. From sample `at` on class 3 gets the 12 pages back that class 5 had,
-    -- `a_sample` pages a sample; then 59 pages of class 3 are free. Returns the snapshots, and `at`.
-    local function after_undo(program, a_sample)
+    -- `a_sample` pages a sample; then 59 pages of class 3 are free; or these 12, which so many stores a second fill.
+    -- Returns the snapshots, and `at`.
+    local function after_undo(program, a_sample, fills_per_s)
         local list, at <const> = {}, 6
         for i = 0, 40 do
             local back = math.max(0, math.min(12, (i - at + 1) * a_sample))
             local pages, own = 48 + back, 13 - back
+            local used = fills_per_s and math.min(48000 + fills_per_s * math.max(0, i - at), pages * 1000) or 1000
             local evicted = 2000 * i + 1000 * back
             list[#list + 1] = make(1000 + i, {
-                [3] = snapshots.full(pages, 0, { used_chunks = 1000, free_chunks = (pages - 1) * 1000, number = 1000,
+                [3] = snapshots.full(pages, 0, { used_chunks = used, free_chunks = pages * 1000 - used, number = used,
                     age = 900, get_hits = 500 * i, cmd_set = 5 * i }),
                 [5] = snapshots.full(own, evicted, { age = 1, get_hits = 2500 * i, cmd_set = 2000 * i }) },
                 { evictions = evicted, cmd_get = 5000 * i, get_hits = 3000 * i, get_misses = 2000 * i,
@@ -394,6 +398,29 @@ describe("starving", function()
             end)
         end
     end
+
+    it("is not denied of a class with a page while its only donor fills the pages that it got back", function()
+        for _, program in ipairs({ "0.1.0", false }) do
+            local list, at = after_undo(program or nil, 12, 400)
+            local one, words = view.observer(), "measuring: class 5 keeps items 1s, class 3 still fills 4 free pages"
+            for i, now in ipairs(list) do
+                one:observe(now)
+                local is_full, donor = i > at + 28, (page_plan.of(one).advised[1] or {}).from
+                local seen = i > at and snapshots.seen(table.move(list, i - 3, i, 1, {})) or one
+                if i > at then
+                    local state = is_full and "starving" or "measuring"
+                    assert.same({ state, state }, { one.rows[2].state, seen.rows[2].state })
+                    assert.equal(is_full and 3 or nil, donor)
+                end
+                if i == at + 20 then
+                    local _, figure = find.by(bounds.judge({ now = now, before = list[i - 1], rates = seen.rates,
+                        judge = seen.judge, observer = seen }, { warn = {}, crit = {} }), "name", "starving")
+                    assert.same({ "warning", { 5 }, words }, { figure.state, figure.classes, figure.why })
+                    assert.equal(words .. ": no move is advised", relief.no_move(one))
+                end
+            end
+        end
+    end)
 
     it("moves no more pages than the class fills with its evictions in half a minute", function()
         local own = { id = 1, pages = 2, life_s = 1, items = 9, age_s = 1, chunk_bytes = 1 << 10 }

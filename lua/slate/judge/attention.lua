@@ -194,7 +194,8 @@ local HINTS <const> = {
             or "class %d: rates need a second sample"):format(row.id)
     end,
     measuring = function(row)
-        return ("class %d is measured: it evicts, and pages moved just now"):format(row.id)
+        return ("class %d is measured: it evicts, and %s"):format(row.id, starving.is_waiting(row)
+            and ("class %d still fills free pages"):format(row.waits_for) or "pages moved just now")
     end,
     calm = function(row)
         return ("class %d is calm: it evicts nothing%s"):format(row.id, row.is_filling

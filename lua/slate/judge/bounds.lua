@@ -19,6 +19,11 @@ local function ids_of(about, is_reported)
     return gather.values(starving.in_order(about.rows, is_reported), "id")
 end
 
+-- The ids of the classes that starve, or would if a class that still fills its free pages could give them.
+local function short_ids(about)
+    return ids_of(about, function(row) return row.starves or starving.is_waiting(row) end)
+end
+
 --- The figures that monitoring can check: name, what (in words), get (reads the figure from { now, automove, over,
 -- overview, rows, general, rates and knows_starving }), is_low_bad (a low value is bad), unit in performance data,
 -- classes (their ids), why (the reason), warn and crit: the default thresholds, off if is_expected(the same): the value
@@ -55,7 +60,8 @@ M.FIGURES = {
             return a.knows_starving and (starving.spread(a.rows) or 1) or nil
         end },
     { name = "starving", what = "classes that starve", warn = 0, is_common = true,
-        classes = ids_of, get = function(a) return a.knows_starving and #ids_of(a) or nil end,
+        classes = short_ids, get = function(a) return a.knows_starving and #short_ids(a) or nil end,
+        why = function(a) return #ids_of(a) == 0 and starving.waiting(a.rows) and relief.measuring(a.rows) or nil end,
         is_missed = function(a)
             return a.rates.interval_s and not a.rates.reset and a.overview.evictions_per_s ~= 0
         end },

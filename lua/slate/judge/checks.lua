@@ -131,6 +131,7 @@ function CHECKS.measuring(about, add)
     local measuring = relief.measuring(about.rows)
     if measuring then
         add("note", measuring, starving.untried(about.rows) and "look again then"
+            or starving.waiting(about.rows) and "look again when these are full"
             or "look again when three samples are known without page moves", "state.measuring")
     end
 end

@@ -185,10 +185,15 @@ local MEASURING <const> = "measuring: which class starves is not judged yet"
 
 --- The words in place of "no class starves" while a change of pages is not judged; nil if it is. rows: may be nil.
 function M.measuring(rows)
-    local untried = starving.is_measuring(rows) and starving.untried(rows)
+    if not starving.is_measuring(rows) then
+        return nil
+    end
+    local untried, waiting, filling = starving.untried(rows), starving.waiting(rows)
     return untried and ("measuring: class %d just got pages, %d are free: wait up to %s"):format(untried.id,
         starving.free_pages(untried), units.age(math.ceil(untried.untried_s)))
-        or starving.is_measuring(rows) and MEASURING or nil
+        or waiting and ("measuring: class %d keeps items %s, class %d still fills %s"):format(waiting.id,
+            units.age(waiting.life_s), filling.id,
+            units.plural(math.tointeger(starving.free_pages(filling)), "free page")) or MEASURING
 end
 
 --- Why a plan has no move, in words: no class starves; or which one does is not judged yet, or not known.

@@ -12,6 +12,7 @@
 -- Also: the memory that a server holds beyond its limit.
 local chance = require "slate.judge.chance"
 local chunks = require "slate.facts.chunks"
+local find = require "slate.base.find"
 local gather = require "slate.base.gather"
 local limits = require "slate.judge.thresholds"
 
@@ -162,11 +163,16 @@ local function lives_longer(row, other)
     return lifetime_least_s(row) > lifetime_least_s(other)
 end
 
--- The two best donors of all: a second one, as no class gives to itself.
-local function best_donors(rows, is_better)
+-- True if a class may give a page once it has filled its free chunks, or is seen not to.
+local function may_give_later(row)
+    return (row.pages or 0) >= 2 and row.is_filling
+end
+
+-- The two best donors of all: a second one, as no class gives to itself. may_give: M.may_give by default.
+local function best_donors(rows, is_better, may_give)
     local best, second
     for _, row in ipairs(rows) do
-        if M.may_give(row) then
+        if (may_give or M.may_give)(row) then
             if not best or is_better(row, best) then
                 best, second = row, best
             elseif not second or is_better(row, second) then
@@ -193,7 +199,7 @@ local function remember(judge, rows, about)
         end
         local one = { chunk_bytes = row.chunk_bytes, starves = was and was.starves, well_s = was and was.well_s or 0,
             evicted_at_s = was and was.evicted_at_s, pause_s = was and was.pause_s or 0,
-            judged_pages = was and was.judged_pages or row.pages,
+            judged_pages = was and was.judged_pages or row.pages, waits = was and was.waits,
             grew_at_s = (row.pages_delta or 0) > 0 and about.time_s or was and was.grew_at_s }
         local gave = M.has_given(row)
         one[1] = { evicted_per_s = M.demand_per_s(row) or 0, interval_s = gave and 0 or interval_s,
@@ -281,15 +287,14 @@ local function is_unsettled(judge, state, row)
         and (is * limits.clearly_ratio < was or is > was * limits.clearly_ratio)
 end
 
--- The same of any donor: the richest one, or the one that surely keeps its items longest.
+-- The first donor of which the same is true: the richest one, or the one that surely keeps its items longest; else nil.
 local function any_better_off(row, donors, ...)
     for _, best in ipairs(donors) do
         local donor = donor_of(row, best)
         if donor and is_better_off(row, donor, ...) then
-            return true
+            return donor
         end
     end
-    return false
 end
 
 -- Starving begins where it would not end at once: chance alone must not end it.
@@ -301,7 +306,12 @@ end
 --- True if a class that could give a page keeps its items so much longer than this one that lives alone would make this
 -- one starve.
 function M.lives_apart(row, rows)
-    return row.life_s ~= nil and begins(row, { best_donors(rows, lives_longer) }, false)
+    return row.life_s ~= nil and begins(row, { best_donors(rows, lives_longer) }, false) ~= nil
+end
+
+-- True if a class evicted in each of enough samples, and not just a few of all.
+local function evicts_steadily(state, row, all_per_s)
+    return state.is_steady and row.mean_evicted_per_s >= limits.starving_evictions_least_ratio * all_per_s
 end
 
 local function judge_class(state, row, donors, about, all_per_s)
@@ -314,15 +324,26 @@ local function judge_class(state, row, donors, about, all_per_s)
         local is_well = not any_better_off(row, donors, by_hits, limits.starving_ends_below_ratio, 0)
         state.well_s = is_well and state.well_s + about.interval_s or 0
         state.starves = state.well_s < limits.starving_ends_after_s
-            and any_better_off(row, donors, by_hits, limits.starving_ends_at_once_ratio, 0)
-    elseif state.is_steady and row.mean_evicted_per_s >= limits.starving_evictions_least_ratio * all_per_s then
-        state.starves = begins(row, donors, by_hits)
+            and any_better_off(row, donors, by_hits, limits.starving_ends_at_once_ratio, 0) ~= nil
+    elseif evicts_steadily(state, row, all_per_s) then
+        state.starves = begins(row, donors, by_hits) ~= nil
         state.well_s = 0
     end
 end
 
+-- The class that fills free pages, and without which this one does not starve: nobody knows yet how long it will keep
+-- its items; nil without one. had_to: whether this class starved, or waited, in the sample before.
+local function awaited(state, row, filling, about, all_per_s, had_to)
+    if state.starves or not row.life_s or (row.free_pages or 0) >= 1 then
+        return nil
+    elseif had_to then
+        return any_better_off(row, filling, about.by_hits, limits.starving_ends_below_ratio, 0)
+    end
+    return evicts_steadily(state, row, all_per_s) and begins(row, filling, about.by_hits) or nil
+end
+
 local FIELDS <const> = { "stays_s", "life_s", "life_count", "mean_evicted_per_s", "evicts_lately", "is_growing",
-    "is_filling", "untried_s", "is_measuring", "starves", "lives_short", "is_worst", "advised",
+    "is_filling", "untried_s", "waits_for", "is_measuring", "starves", "lives_short", "is_worst", "advised",
     "predicted_change", "predicted_least", "predicted_most", "expects_gain" }
 
 --- Takes the next sample of a server, and writes the judgement into its rows: mean_evicted_per_s over the judge's
@@ -331,12 +352,14 @@ local FIELDS <const> = { "stays_s", "life_s", "life_count", "mean_evicted_per_s"
 -- evicts nothing), evicts_lately (anything within ten seconds, also while the class gave pages away), is_growing,
 -- is_filling (it uses its free chunks within a minute, or got them within one and uses them within two), untried_s (it
 -- got pages and has free ones: after so many seconds at most it is known whether it needs these; else absent),
--- is_measuring (evicts, and pages moved since it was judged, a class has untried ones, or too few samples are known;
--- true or absent) and starves (true or false; absent, as evicts_lately and mean_evicted_per_s, if evictions are not
--- reported). slate.judge.page_plan then takes starves back where no move is advised. about: time_s and interval_s of
--- the sample; uptime_s of the server, if known; filled_pages: by class id, the pages of chunks that it has filled since
--- the sample before; by_hits: pages go to where they bring most hits (automove utility), so lives need not be alike and
--- only free pages count. Rows of a sample that the judge has seen get the same values again. Cost: O(classes).
+-- waits_for (the id of a class that is filling: the class starves unless that one needs all of its pages; or absent),
+-- is_measuring (evicts, and pages moved since it was judged, a class has untried ones, it waits for one, or too few
+-- samples are known; true or absent) and starves (true or false; absent, as evicts_lately and mean_evicted_per_s, if
+-- evictions are not reported). slate.judge.page_plan then takes starves back where no move is advised. about: time_s
+-- and interval_s of the sample; uptime_s of the server, if known; filled_pages: by class id, the pages of chunks that
+-- it has filled since the sample before; by_hits: pages go to where they bring most hits (automove utility), so lives
+-- need not be alike and only free pages count. Rows of a sample that the judge has seen get the same values again.
+-- Cost: O(classes).
 function Judge:observe(rows, about)
     if self.time_s == about.time_s then
         for _, row in ipairs(rows) do
@@ -365,15 +388,21 @@ function Judge:observe(rows, about)
         row.untried_s = is_untried and state.grew_at_s + limits.idle_fills_s - about.time_s or nil
     end
     local donors = { best_donors(rows, M.is_richer), best_donors(rows, lives_longer) }
-    local waits = M.untried(rows) ~= nil -- pages with items would move while perhaps nobody needs the free ones
+    local filling = { best_donors(rows, M.is_richer, may_give_later), best_donors(rows, lives_longer, may_give_later) }
+    local untried = M.untried(rows) -- pages with items would move while perhaps nobody needs the free ones
     for _, row in ipairs(rows) do
         local state = self.classes[row.id]
+        local had_to = state.starves or state.waits
         judge_class(state, row, donors, about, all_per_s)
-        row.starves = state.starves and (row.pages or 0) > 0 and not waits
-        row.is_measuring = not row.starves and row.evicts_lately and (waits or is_unsettled(self, state, row)) or nil
+        row.starves = state.starves and (row.pages or 0) > 0 and not untried
+        row.waits_for = (state.starves and untried or awaited(state, row, filling, about, all_per_s, had_to) or {}).id
+        state.waits = row.waits_for ~= nil
+        row.is_measuring = not row.starves and row.evicts_lately
+            and (untried ~= nil or state.waits or is_unsettled(self, state, row)) or nil
         state.judged_pages = state.is_settled and row.pages or state.judged_pages
         if not row.evicted_per_s then -- evictions are not reported
             row.starves, row.evicts_lately, row.mean_evicted_per_s, row.is_measuring = nil, nil, nil, nil
+            row.waits_for = nil
         end
         state.last_row = row
     end
@@ -392,6 +421,20 @@ function M.untried(rows)
         found = row.untried_s and (not found or row.untried_s > found.untried_s) and row or found
     end
     return found
+end
+
+--- The first row of a class that is measured until another one has filled its free pages, and the row of that one; nil
+-- without one. rows: may be nil.
+function M.waiting(rows)
+    local waiting = M.in_order(rows, M.is_waiting)[1]
+    if waiting then
+        return waiting, select(2, find.by(rows, "id", waiting.waits_for))
+    end
+end
+
+--- True if a class is measured until another one has filled its free pages.
+function M.is_waiting(row)
+    return row.is_measuring == true and row.waits_for ~= nil
 end
 
 --- True if a class refuses stores for want of memory.
