@@ -475,6 +475,20 @@ describe("the result of a change from slatetop", function()
         console.second()
         assert.is_nil(console.acting:words():match("u undoes"))
     end)
+
+    it("is none where another client set the same setting since", function()
+        local console = new_console(new_server())
+        for _ = 1, 15 do console.second() end
+        console.begin({ { name = "temporary_ttl", value = "30" } })
+        local judged = "hits 90.0% -> 95.0%, evictions as before; u undoes"
+        for _, case in ipairs({ { false, 61, judged }, { true, 30, judged }, -- settings of before the change, and after
+            { true, 45, "lru temp_ttl is no longer 30 s but 45 s: another client changed it since, and nothing is "
+                .. "judged" } }) do
+            console.settings = { slab_reassign = true, temp_lru = case[1], temporary_ttl = case[2] }
+            for _ = 1, 10 do console.second(1000, 950) end
+            assert.equal("lru temp_ttl off → 30 s: " .. case[3], console.acting:words())
+        end
+    end)
 end)
 
 describe("whatever a server says", function()

@@ -10,6 +10,7 @@ local limits = require "slate.judge.thresholds"
 local bounds = require "slate.judge.bounds"
 local prediction = require "slate.judge.prediction"
 local recorded = require "slate.act.recorded"
+local settings = require "slate.facts.settings"
 local shown = require "slate.act.shown"
 local snapshot = require "slate.facts.snapshot"
 local steps = require "slate.act.steps"
@@ -67,6 +68,17 @@ function Acting:end_outcome()
     end
 end
 
+-- Why what follows a change is not its effect: another client set one of its settings since; nil: none did.
+local function why_set_since(made, now)
+    local replies = { settings = settings.reply(now.settings or {}) }
+    for _, entry in ipairs(made and made.entries or {}) do
+        local why = entry.what == "set" and shown.why_set_since(replies, { undoes = entry })
+        if why then
+            return why
+        end
+    end
+end
+
 function Acting:follow_outcome()
     local one, now = self.outcome, self.observer.now
     if not one or not now then
@@ -76,8 +88,10 @@ function Acting:follow_outcome()
         one.seen_s = now.time_s
         local found, words = self.observer:outcome(one.began_s, one.ended_s, one.items_lost)
         if found and not (one.is_reverted and found.not_judged) then -- the trial's end was judged
-            found.words, one.found = words, found
-            one.is_next = one.made ~= nil and select(3, undo_proposal.last_change(self)) == one.made
+            local why = why_set_since(one.made, now)
+            found.not_judged = why and "others" or found.not_judged
+            found.words, one.found = why and why .. ", and nothing is judged" or words, found
+            one.is_next = not why and one.made ~= nil and select(3, undo_proposal.last_change(self)) == one.made
         end
     end
     if clock.steady_s() - one.ended_s >= limits.verdict_lasts_s then

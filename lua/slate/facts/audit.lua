@@ -84,7 +84,7 @@ local OUTCOME <const> = { predicted_change = "predicted_change", predicted_least
 --- All entries of a text, the oldest first; other lines are skipped. An entry has the outcome of its change: outcome,
 -- the words; and for the hit ratio, if known, predicted_change, predicted_least, predicted_most, measured_change, its
 -- standard error (measured_error) and drift (1: the cache was still filling, or it rose while the load changed; -1: it
--- fell so); and not_judged ("restart", "reset", "flush" or "traffic": why nothing is known).
+-- fell so); and not_judged ("restart", "reset", "flush", "traffic" or "others": why nothing is known).
 function M.entries(text)
     local list, by_id = {}, {}
     for line in text:gmatch("[^\n]+") do

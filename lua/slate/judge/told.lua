@@ -54,8 +54,6 @@ local function set_flags(rows, bytes)
     end
 end
 
--- incidents -----------------------------------------------------------------------------------
-
 -- A copy of an incident without what only its watch needs; the copy of before if nothing has changed.
 local function copy_of(one, before)
     local copy = gather.copy(one)
@@ -88,8 +86,6 @@ local function watch_of(told, time_s)
     function watch.add() return {} end
     return watch
 end
-
--- page moves ----------------------------------------------------------------------------------
 
 -- further: FURTHER or LARGE, or 0.
 local function packed(move, further)
@@ -149,8 +145,6 @@ local function plan_of(one, told, moves)
     end
     return plan
 end
-
--- ---- all of it ------------------------------------------------------------------------------
 
 --- What an observer tells of its last snapshot, and the moves. before: what it told of the one before it, or nil; the
 -- same table comes back if nothing has changed.

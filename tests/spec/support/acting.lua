@@ -112,7 +112,8 @@ function M.console(server, who)
             [12] = snapshots.class({ total_pages = pages or 1 }) }, { cmd_get = console.gets, get_hits = console.hits,
             pid = server.pid or 1, time = now_s // 1, evictions = console.evictions,
             get_misses = console.gets - console.hits, slab_reassign_busy_deletes = console.dropped,
-            store_no_memory = console.refused, cmd_flush = console.flushes or 0 }, { slab_reassign = true }))
+            store_no_memory = console.refused, cmd_flush = console.flushes or 0 },
+            console.settings or { slab_reassign = true }))
         console.run()
     end
     -- Goes on until nothing is due for a while; returns the last message.
