@@ -120,11 +120,13 @@ describe("health", function()
         local model = screens.look("slated-0.1", 0)
         model.observer.automove = "off: pages stay where they are"
         assert.truthy(line_with(lines_at(model, 0), "pages stay"))
-        for state, words in pairs({ draining = "chunk sizes change: range 2 of 5, 31 pages of old sizes left",
-            paused = "chunk sizes change, paused: range 2 of 5, 31 pages of old sizes left" }) do
+        for _, case in ipairs({ { "draining", 31, ": range 2 of 5, 31 pages of old sizes left" },
+            { "draining", 0, ": range 2 of 5" },
+            { "paused", 1, ", paused: range 2 of 5, 1 page of old sizes left" } }) do
             model.answers:take("geometry", ("STAT state %s\r\nSTAT ranges 5\r\nSTAT ranges_done 2\r\n"
-                .. "STAT pages_old 31\r\nEND\r\n"):format(state), { at_s = 12, is_stats = true })
-            assert.equal("note", line_with(lines_at(model, 0), words).tone)
+                .. "STAT pages_old %d\r\nEND\r\n"):format(case[1], case[2]), { at_s = 12, is_stats = true })
+            local line = line_with(lines_at(model, 0), "chunk sizes change")
+            assert.same({ "chunk sizes change" .. case[3], "note" }, { line.text, line.tone })
             assert.is_nil(line_with(lines_at(model, 0), "pages stay"))
         end
         model.answers:take("geometry", "STAT state steady\r\nSTAT ranges 5\r\nEND\r\n", { at_s = 13, is_stats = true })

@@ -203,6 +203,8 @@ describe("the palette", function()
     it("finds values of settings, and else what is nearest", function()
         assert.is_true(offered("eviction")["set slab_automove eviction"])
         assert.is_true(offered("evictoins")["explain evictions"])
+        assert.same({}, offered("199")) -- no class has this id
+        offered("evictoins")
         local grid = cells.new(80, 24, false)
         screen.draw(frame, ui, grid)
         screens.shows(screens.text(grid), "nothing has this name; near it is")

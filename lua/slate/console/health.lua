@@ -6,6 +6,7 @@ local cells = require "slate.console.cells"
 local figure = require "slate.console.figure"
 local proxy = require "slate.facts.proxy"
 local question = require "slate.console.question"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -106,9 +107,10 @@ end
 local function sizes_words(model)
     local change = model.answers:parsed("geometry")
     if change and (change.state == "draining" or change.state == "paused") and change.ranges then
-        return ("chunk sizes change%s: range %d of %d, %d pages of old sizes left"):format(
-            change.state == "paused" and ", paused" or "", change.ranges_done or 0, change.ranges,
-            change.pages_old or 0)
+        -- Pages of sizes that stay are not counted: without old ones, others may still be under way.
+        return ("chunk sizes change%s: range %d of %d%s"):format(change.state == "paused" and ", paused" or "",
+            change.ranges_done or 0, change.ranges, (change.pages_old or 0) > 0
+                and (", %s of old sizes left"):format(units.plural(change.pages_old, "page")) or "")
     end
 end
 

@@ -321,7 +321,7 @@ function M.of(frame, ui, line)
         end
         if #line > 1 then -- of the many names, nearly any letter begins one
             add_topics(choices)
-            if #choices == 0 then
+            if #choices == 0 and not line:find("^%d+$") then -- nothing is near the id of a class
                 add_nearest(choices)
             end
         end
