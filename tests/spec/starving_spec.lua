@@ -404,7 +404,10 @@ describe("starving", function()
             local list, at = after_undo(program or nil, 12, 400)
             local one, words = view.observer(), "measuring: class 5 keeps items 1s, class 3 still fills 4 free pages"
             for i, now in ipairs(list) do
+                now.classes[3] = snapshots.full(1, 500 * i, { id = 7, age = 900, cmd_set = 500 * i, number = 450000,
+                    chunks_per_page = 450000, total_chunks = 450000, used_chunks = 450000 })
                 one:observe(now)
+                if i > at + 3 then assert.equal("evicting", one.rows[3].state) end -- it keeps its items as long
                 local is_full, donor = i > at + 28, (page_plan.of(one).advised[1] or {}).from
                 local seen = i > at and snapshots.seen(table.move(list, i - 3, i, 1, {})) or one
                 if i > at then

@@ -332,14 +332,16 @@ local function judge_class(state, row, donors, about, all_per_s)
 end
 
 -- The class that fills free pages, and without which this one does not starve: nobody knows yet how long it will keep
--- its items; nil without one. had_to: whether this class starved, or waited, in the sample before.
+-- its items; nil without one. Its free pages are no sign, for it fills them; only the age of its items is one. had_to:
+-- whether this class starved, or waited, in the sample before.
 local function awaited(state, row, filling, about, all_per_s, had_to)
     if state.starves or not row.life_s or (row.free_pages or 0) >= 1 then
         return nil
-    elseif had_to then
-        return any_better_off(row, filling, about.by_hits, limits.starving_ends_below_ratio, 0)
     end
-    return evicts_steadily(state, row, all_per_s) and begins(row, filling, about.by_hits) or nil
+    local times = had_to and limits.starving_ends_below_ratio or limits.starving_begins_ratio
+    local donor = had_to and any_better_off(row, filling, about.by_hits, times, 0)
+        or not had_to and evicts_steadily(state, row, all_per_s) and begins(row, filling, about.by_hits)
+    return donor and M.lived_s(donor) >= times * row.life_s and donor or nil
 end
 
 local FIELDS <const> = { "stays_s", "life_s", "life_count", "mean_evicted_per_s", "evicts_lately", "is_growing",
