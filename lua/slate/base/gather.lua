@@ -77,4 +77,19 @@ function M.words(text, pattern)
     return words
 end
 
+-- True if the second table has every field of the first.
+local function has_all(a, b)
+    for name, value in pairs(a) do
+        if b[name] ~= value then
+            return false
+        end
+    end
+    return true
+end
+
+--- True if two tables have the same fields with equal values (of tables in them: the same ones). Cost: O(fields).
+function M.is_same(a, b)
+    return has_all(a, b) and has_all(b, a)
+end
+
 return M

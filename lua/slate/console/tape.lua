@@ -5,6 +5,7 @@
 -- of samples begins with a whole snapshot, as changes since one of zeros. Beyond the limits of samples or bytes the
 -- oldest block is dropped. Samples have numbers that never change.
 local change = require "slate.facts.record_change"
+local gather = require "slate.base.gather"
 local sample_code = require "slate.console.sample_code"
 
 local M = {}
@@ -75,19 +76,10 @@ local function begin_block(tape, bare)
     return block
 end
 
-local function is_same(a, b)
-    for name, value in pairs(a) do
-        if b[name] ~= value then
-            return false
-        end
-    end
-    return true
-end
-
 -- Settings seldom change: the tape has those from the first sample with them on.
 local function take_settings(tape, settings)
     local known = (tape.settings[#tape.settings] or {}).of
-    local is_known = known and settings and is_same(known, settings) and is_same(settings, known)
+    local is_known = known and settings and gather.is_same(known, settings)
     if settings and not is_known then
         tape.settings[#tape.settings + 1] = { from = tape.last + 1, of = settings }
     end

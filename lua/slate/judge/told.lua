@@ -20,15 +20,6 @@ local ADVISED <const>, REFUSES <const>, EXPECTS <const>, FURTHER <const> = 1, 2,
 local PREDICTED <const>, FAILED <const>, FREE <const>, LARGE <const> = 16, 32, 64, 128
 local NAN <const> = 0 / 0
 
-local function is_same(a, b)
-    for name, value in pairs(a) do
-        if b[name] ~= value then
-            return false
-        end
-    end
-    return true
-end
-
 -- The flags of rows; nil without any. A class starves by its lives, whether a move is advised or not.
 local function flags_of(rows)
     local bytes, any = {}, 0
@@ -62,7 +53,7 @@ local function copy_of(one, before)
         copy.ends_s, copy.cost_hits = nil, nil
     end
     for _, was in ipairs(before or {}) do
-        if not one.cut and is_same(was, copy) and is_same(copy, was) then
+        if not one.cut and gather.is_same(was, copy) then
             return was
         end
     end
@@ -74,7 +65,7 @@ local function shown_incidents(watch, before)
     local list = gather.values(watch.list, function(one)
         return watch:is_shown(one) and copy_of(one, before) or nil
     end)
-    return #list > 0 and (before and #list == #before and is_same(list, before) and before or list) or nil
+    return #list > 0 and (before and gather.is_same(list, before) and before or list) or nil
 end
 
 -- A watch that tells the same, and finds nothing by itself.
@@ -154,7 +145,7 @@ function M.of(one, before)
         stopped = one.incidents:stopped(), fell = one.incidents:fell() }
     local moves = moves_of(one.page_plan or {}, told)
     told.fell = told.fell and not told.fell.to_s and told.fell or nil -- else it is among the incidents
-    return is_same(told, before) and is_same(before, told) and before or told, moves
+    return gather.is_same(told, before) and before or told, moves
 end
 
 --- Makes an observer, which has taken the same snapshot without a plan, tell this of it. moves: true: they were
